@@ -18,8 +18,8 @@ void work_graph(const Kokkos::WorkGraphPolicy<Exec>& policy) { Kokkos::parallel_
 
 #ifdef REFUSE_GRAPH
 void graph() {
-  Kokkos::Experimental::create_graph(
-      Exec(), [](const auto& root) { root.then_parallel_for(Kokkos::RangePolicy<Exec>(0, 1), Nothing()); });
+  Kokkos::Experimental::create_graph<Exec>(
+      [](const auto& root) { root.then_parallel_for(Kokkos::RangePolicy<Exec>(0, 1), Nothing()); });
 }
 #endif
 

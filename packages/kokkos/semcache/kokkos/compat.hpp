@@ -72,6 +72,8 @@
 #define SEMCACHE_KOKKOS_PARTITION_SPACE (KOKKOS_VERSION >= 30500)
 /// partition_space is implemented by a template that qualified calls find only as an explicit specialisation.
 #define SEMCACHE_KOKKOS_IMPL_PARTITION_SPACE (KOKKOS_VERSION >= 40699)
+/// Kokkos_Graph.hpp names GraphNodeKind in a way that does not find it once Kokkos_ScatterView.hpp has been included.
+#define SEMCACHE_KOKKOS_GRAPH_NODE_KIND (KOKKOS_VERSION >= 50200)
 /// Random_UniqueIndex is parametrised by the device, not by the execution space.
 #define SEMCACHE_KOKKOS_RANDOM_BY_DEVICE (KOKKOS_VERSION >= 30500)
 

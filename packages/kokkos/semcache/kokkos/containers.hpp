@@ -33,9 +33,15 @@ KOKKOS_INLINE_FUNCTION constexpr void static_assert_random_access_and_accessible
 // Kokkos looks up the behaviour of these containers by execution space. The specialisations must come before the first use.
 #if __has_include(<Kokkos_ScatterView.hpp>)
 #include <Kokkos_ScatterView.hpp>
+#if SEMCACHE_KOKKOS_GRAPH_NODE_KIND
+#include <Kokkos_Graph_fwd.hpp>
+#endif
 namespace Kokkos {
 namespace Impl {
 namespace Experimental {
+#if SEMCACHE_KOKKOS_GRAPH_NODE_KIND
+using Kokkos::Experimental::GraphNodeKind;  // without it no Kokkos_Graph.hpp could follow
+#endif
 template <>
 struct DefaultDuplication<semcache::Exec> : DefaultDuplication<semcache::kokkos::NativeExec> {};
 template <class Duplication>
