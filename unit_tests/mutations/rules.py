@@ -113,6 +113,15 @@ listed(
     ("memory is closed under a kernel that uses it", "drop_if without any_of #1"),
     ("a launch that changed nothing changes an input", "acquire run #1"))
 listed(
+    "engine/launches.cpp",
+    ("a task is not ordered behind kernels", "pin without of_tasks #1"),
+    ("kernels are not ordered behind tasks that use the array itself", "order_kernels set ordered #1"))
+listed(
+    "engine/tiles.cpp",
+    ("a tile of another device is found", "acquire without device_space #1"),
+    ("a tile in use is freed", "shorten without users #1"),
+    ("an array that still has another side loses its tiles", "leave without part #1"))
+listed(
     "engine/hazards.cpp",
     ("uses on the host stand in the way of accesses to other bytes", "host_uses_of if overlap true #1"),
     ("uses on the host stand in the way of other arrays", "host_uses_of without datum #1"),
