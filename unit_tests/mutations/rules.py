@@ -255,8 +255,8 @@ def replacements(path):
     return [(m[2], m[3], m[4]) for m in found if m and m[1] == path]
 
 
-# Tests that notice a mutant in one run and not in the next, as threads happen to run: they are not run.
-CHANCE = "Transactions.ManyThreads*"
+# Tests that are not run: they notice a mutant in one run and not in the next, as threads happen to run, or take seconds.
+CHANCE = "Transactions.ManyThreads*:TileAttacks.OfRandomShapes*"
 
 # Tests that notice most mutants of such names: they are run first.
 FIRST = [

@@ -207,7 +207,13 @@ def main():
     for name in sorted((set(rules.UNNOTICED) | rules.NAMES) - names):
         print(f"FAIL {name}: rules.py names it, and there is no such mutant")
         bad += 1
-    chosen = [trial for trial in trials if options.only is None or re.search(options.only, trial.name)]
+    if options.only is not None:
+        chosen = [trial for trial in trials if re.search(options.only, trial.name)]
+    elif options.thorough or options.everything:
+        chosen = trials
+    else:
+        chosen = [trial for trial in trials if trial.name not in rules.UNNOTICED]
+        print(f"{len(trials) - len(chosen)} that are known to go unnoticed are not run; with them: --thorough")
 
     def outcome(trial):
         started = time.monotonic()
