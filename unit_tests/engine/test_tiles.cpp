@@ -91,18 +91,23 @@ TEST(Tiles, AreFoundByTheRectanglesInThem) {
   EXPECT_NE(&p.tile(ByteRange{7 * lead, 9 * lead}), &columns);             // it begins in front of it
   EXPECT_NE(&p.tile(ByteRange{15 * lead, 17 * lead}), &columns);           // it ends behind it
   EXPECT_EQ(p.engine().state().directory.slots(p.d.datum).size(), 2u + 7u);
-  // Where elements of eight bytes would not begin at a whole number of them.
+}
+
+TEST(Tiles, AreFoundWhereElementsBeginAtAWholeNumberOfThem) {
+  Tiled p;
   const auto of_eight = [&](const Region& where) {
     Memory& m = p.engine().tiles.acquire(1, p.d, where, 8);
     p.engine().tiles.release(m);
     return &m;
   };
+  Memory& columns = p.tile(ByteRange{8 * lead, 16 * lead});
   EXPECT_EQ(of_eight(ByteRange{8 * lead + 16, 8 * lead + 32}), &columns);
   EXPECT_NE(of_eight(ByteRange{8 * lead + 12, 8 * lead + 28}), &columns);
-  EXPECT_EQ(of_eight(Region(4 * lead + 8, 8, 3, lead)), &rows);
-  EXPECT_NE(of_eight(Region(4 * lead + 4, 8, 3, lead)), &rows);
   Memory& narrow = p.tile(Region(28 * lead, 12, 4, lead));
   EXPECT_NE(of_eight(Region(28 * lead, 8, 4, lead)), &narrow);
+  Memory& rows = p.tile(Region(0, 32, 8, lead));
+  EXPECT_EQ(of_eight(Region(4 * lead + 8, 8, 3, lead)), &rows);
+  EXPECT_NE(of_eight(Region(4 * lead + 4, 8, 3, lead)), &rows);
 }
 
 TEST(Tiles, GetAndGiveTheBytesThatAreUsed) {
