@@ -111,6 +111,7 @@ struct alignas(64) Memory {
   /// Some of these pages permit more than `access`, because parts of the array are used. They are closed when their content is no longer
   /// as these uses need it, and no launch pins the array.
   bool opened_in_part = false;
+  bool leaving = false;  ///< a side of an array that is about to be freed: its tiles need not stay for it
   // Host memory only:
   std::uint32_t edge_before = 0;  ///< an adopted body: the bytes of the range in front of it, less than a page
   std::uint32_t edge_behind = 0;  ///< the same behind it
@@ -135,7 +136,6 @@ struct alignas(64) Memory {
   bool reported_unreachable = false;  ///< a message has been written that a GPU cannot reach this host side
   bool used_unseen = false;       ///< a kernel whose end is not known may use it, so it stays reachable (SEMCACHE_CHECK)
   bool ordered = false;           ///< tasks use the array itself: the engine orders kernels that use it (`Launches::begin_launch`)
-  bool leaving = false;           ///< a side of an array that is about to be freed: its tiles need not stay for it
   std::uint64_t asked_end = 0;    ///< host memory: the host has asked for all bytes before this, in consecutive pieces
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
