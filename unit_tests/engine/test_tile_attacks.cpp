@@ -39,6 +39,9 @@ struct Tiled : Program {
   void call(std::uint32_t device, unsigned lane, const std::vector<std::pair<Memory*, Region>>& reads, Memory* written, const Region& where, Access mode,
             std::uint64_t seed, const std::vector<std::byte>& is) {
     std::vector<Memory*> tiles;
+    const base::AtEnd released([&] {  // also where the launch is refused
+      for (Memory* tile : tiles) engine().tiles.release(*tile);
+    });
     std::vector<Requirement> parts;
     std::vector<engine::Operand> operands;
     std::vector<FakeDevice::Touch> touches;
@@ -83,7 +86,6 @@ struct Tiled : Program {
       }
     });
     engine().launches.end_launch(q, operands.data(), operands.size(), all_devices, {parts.data(), in_part ? parts.size() : 0});
-    for (Memory* tile : tiles) engine().tiles.release(*tile);
   }
   /// Frees an array as `runtime::deallocate` does.
   void leave(Memory& m) {

@@ -16,8 +16,7 @@ using engine::Memory;
 using engine::Operand;
 using engine::Requirement;
 
-const std::uint64_t page = page_bytes();
-const std::uint64_t lead = page / 2;  ///< the leading dimension of the arrays, matrices of bytes with 32 columns
+constexpr std::uint64_t lead = 2048;  ///< the leading dimension of the arrays, matrices of bytes with 32 columns
 char streams[2];
 
 struct Tiled : Program {
