@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 /// Memory on devices for parts of arrays that stays between calls. The fake device carries out no work before a thread waits for it, or some of it
@@ -153,6 +156,28 @@ TEST(TileAttacks, TasksComeBehindTheProgramsKernelsAndBeforeLaterOnes) {
   p.expect_host(p.on_host(16 * page, &d), 8);
   p.launch({&streams[1], 0}, {operand}, [] {});
   EXPECT_FALSE(d.ordered);  // every stream is behind the tasks
+}
+
+// A kernel of another thread that has been prepared and is not submitted yet: the task waits for its submission, and is ordered behind it.
+TEST(TileAttacks, ATaskWaitsForALaunchThatIsAboutToBeSubmitted) {
+  Tiled p(Tiled::with(1, 0, 4u << 20));
+  Memory& d = p.on_device(4096);
+  char stream = 0;
+  p.kernel_write({&stream, 0}, d, d.all(), 1);
+  const engine::Operand operand{&d, true};
+  const engine::QueueIndex own = p.queue(&stream, 0), lane = p.engine().adopt_lane(0, &lanes[0][0], {});
+  p.engine().launches.begin_launch(own, &operand, 1);
+  std::atomic<bool> begun{false};
+  std::thread other([&] {
+    p.engine().launches.begin_launch(lane, &operand, 1);
+    begun = true;
+    p.engine().launches.end_launch(lane, &operand, 1);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(begun);
+  p.engine().launches.end_launch(own, &operand, 1);
+  other.join();
+  EXPECT_TRUE(begun);
 }
 
 void attack(unsigned devices, unsigned eagerness, std::uint64_t budget, unsigned seed, int moves) {
