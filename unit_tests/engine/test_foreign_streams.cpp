@@ -103,6 +103,18 @@ TEST(ForeignStreams, TransfersBeforeAKernelAreNotWaitedForByTheHost) {
   EXPECT_TRUE(ran);
 }
 
+TEST(ForeignStreams, AKernelOnAReadyArrayComesBehindTheTransferThatMadeItReady) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  p.host_write(ah, ah.all(), 1);
+  p.launch(usual, {{&a, false}}, [] {});
+  // Every stream of ours is behind the transfer now, which is still under way.
+  constexpr std::uint32_t bits = Memory::resident | Memory::is_fresh | Memory::idle;
+  ASSERT_EQ(a.flags.load() & bits, bits);
+  p.expect_on(one, p.queue_of(one), a, 1);
+}
+
 TEST(ForeignStreams, OneMoreKernelOfOursOnTheSameStreamNeedsNoWait) {
   Streams p;
   Memory& a = p.on_device(size);

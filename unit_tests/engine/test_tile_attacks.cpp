@@ -158,6 +158,27 @@ TEST(TileAttacks, TasksComeBehindTheProgramsKernelsAndBeforeLaterOnes) {
   EXPECT_FALSE(d.ordered);  // every stream is behind the tasks
 }
 
+// A tile for which nothing need be fetched or waited for, as far as transfers go.
+TEST(TileAttacks, TasksOnAReadyTileAreOrdered) {
+  Tiled p(Tiled::with(1, 0, 4u << 20));
+  Memory& h = p.on_host(4 * page);
+  std::vector<std::byte> is(h.bytes);
+  char stream = 0;
+  (void)p.queue(&stream, 0);
+  p.host_write(h, h.all(), 1);
+  set(is, h.all(), 1);
+  for (std::uint64_t seed = 2; seed < 10; ++seed) {
+    p.call(0, seed % 3, {}, &h, h.all(), Access::read_write, seed, is);
+    set(is, h.all(), seed);
+    if (seed == 4) {
+      p.device().synchronize_device();
+      p.engine().launches.wait_for(p.engine().adopt_lane(0, &lanes[0][seed % 3], {}));
+    }
+  }
+  EXPECT_EQ(p.host_content(h), is);
+  p.leave(h);
+}
+
 // A kernel of another thread that has been prepared and is not submitted yet: the task waits for its submission, and is ordered behind it.
 TEST(TileAttacks, ATaskWaitsForALaunchThatIsAboutToBeSubmitted) {
   Tiled p(Tiled::with(1, 0, 4u << 20));

@@ -150,7 +150,7 @@ listed(
     ("a use on the host is not written through", "end if write_through false #1"))
 listed(
     "engine/launches.cpp",
-    ("a kernel of other code on ready arrays is not ordered", "pin without of_others #1"),
+    ("a kernel of other code, or a task, on ready arrays is not ordered", "pin without of_others #1"),
     ("an awaited kernel is taken for the last one of its queue", "launch_awaited if before true #1",
      "launch_awaited number as s_.queues->position(queue) #2"),
     ("an awaited kernel without a number is given the next one", "launch_awaited if before true #1",
