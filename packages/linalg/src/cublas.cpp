@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "gpu_kernels.hpp"
 #include "library.hpp"
-
-#include <dlfcn.h>
+#include "loading.hpp"
 
 #include <map>
 #include <mutex>
@@ -29,16 +28,7 @@ constexpr const char* names[] = {"libcublas.so.13", "libcublas.so.12", "libcubla
 class Cublas : public Library {
  public:
   Cublas() {
-    std::string tried;
-    for (const char* const name : names) {
-      file_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-      if (file_ != nullptr) break;
-      tried += std::string(tried.empty() ? "" : ", ") + name;
-    }
-    if (file_ == nullptr) {
-      throw ConfigurationError("cuBLAS cannot be loaded: none of " + tried + " was found. Install CUDA's libraries, or put their folder into "
-                               "LD_LIBRARY_PATH");
-    }
+    file_ = load("cuBLAS", names, "Install CUDA's libraries, or put their folder into LD_LIBRARY_PATH");
     find(create_, "cublasCreate_v2");
     find(set_stream_, "cublasSetStream_v2");
     for (std::size_t t = 0; t < 4; ++t) {
@@ -89,8 +79,7 @@ class Cublas : public Library {
 
   template <class Function>
   void find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(::dlsym(file_, name));
-    if (function == nullptr) throw ConfigurationError(std::string("cuBLAS has no function ") + name + ": another version is needed (11 to 13)");
+    linalg::find(file_, "cuBLAS", function, name, "another version is needed (11 to 13)");
   }
 
   /// A handle for each stream, made at its first use. cuBLAS handles are not for several threads at once.

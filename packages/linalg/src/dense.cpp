@@ -13,10 +13,6 @@ namespace semcache::linalg {
 
 namespace {
 
-using policy::Task;
-using tasks::Matrix;
-using tasks::Operand;
-
 template <class T>
 constexpr double flops_of_product = std::is_floating_point_v<T> ? 2.0 : 8.0;
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "gpu_kernels.hpp"
 
-#include <dlfcn.h>
+#include "loading.hpp"
 
 #include <array>
 #include <map>
@@ -26,21 +26,7 @@ using Function = struct CUfunc_st*;
 constexpr int success = 0;                                            // CUDA_SUCCESS, NVRTC_SUCCESS
 constexpr int capability_major = 75, capability_minor = 76;           // CUdevice_attribute
 constexpr const char* nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
-constexpr const char* driver_name = "libcuda.so.1";
-
-void* load(const char* what, const char* const* names, std::size_t count, const char* remedy) {
-  std::string tried;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (void* const file = ::dlopen(names[i], RTLD_NOW | RTLD_LOCAL); file != nullptr) return file;
-    tried += std::string(tried.empty() ? "" : ", ") + names[i];
-  }
-  throw ConfigurationError(std::string(what) + " cannot be loaded: none of " + tried + " was found. " + remedy);
-}
-template <class F>
-void find(void* file, const char* what, F& function, const char* name) {
-  function = reinterpret_cast<F>(::dlsym(file, name));
-  if (function == nullptr) throw ConfigurationError(std::string(what) + " has no function " + name + ": a newer version is needed");
-}
+constexpr const char* driver_names[] = {"libcuda.so.1"};
 
 /// NVIDIA's compiler for kernels at run time.
 struct Nvrtc {
@@ -55,8 +41,7 @@ struct Nvrtc {
 
   Nvrtc() {
     constexpr const char* what = "NVRTC, which compiles the kernels of semcache_linalg,";
-    void* const file = load(what, nvrtc_names, std::size(nvrtc_names),
-                            "Install CUDA's libraries (the package cuda-nvrtc), or put their folder into LD_LIBRARY_PATH");
+    void* const file = load(what, nvrtc_names, "Install CUDA's libraries (the package cuda-nvrtc), or put their folder into LD_LIBRARY_PATH");
     find(file, what, create, "nvrtcCreateProgram");
     find(file, what, compile, "nvrtcCompileProgram");
     find(file, what, destroy, "nvrtcDestroyProgram");
@@ -83,7 +68,7 @@ struct Driver {
 
   Driver() {
     constexpr const char* what = "the CUDA driver";
-    void* const file = load(what, &driver_name, 1, "Install NVIDIA's driver");
+    void* const file = load(what, driver_names, "Install NVIDIA's driver");
     find(file, what, get_context, "cuCtxGetCurrent");
     find(file, what, get_device, "cuCtxGetDevice");
     find(file, what, get_attribute, "cuDeviceGetAttribute");
