@@ -51,8 +51,7 @@ Outcome work(const Options& o, Calls& calls) {
   const std::vector<double> expected = times(a, bv);
   double scale = 1;
   for (std::size_t i = 0; i < n; ++i) {
-    const double error = std::abs(dv[i] - expected[i]);
-    out.error = error <= out.error ? out.error : error;
+    out.note_error(std::abs(dv[i] - expected[i]));
     scale = std::max(scale, std::abs(expected[i]));
   }
   out.error = std::isfinite(sum) ? out.error / scale : sum;

@@ -28,6 +28,11 @@ struct Outcome {
   double error = 0;                     ///< what `--verify` has found
   double tolerance = 0;                 ///< how large it may be
   std::uint64_t problem_bytes = 0;      ///< of the operands
+
+  /// Makes `error` the larger one of both, or NaN if either is: an error that is no number is too large.
+  void note_error(double next) noexcept {
+    if (error == error && !(next <= error)) error = next;
+  }
 };
 
 /// What a program is: its text for --help, its defaults, and its work.
