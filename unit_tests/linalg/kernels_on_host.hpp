@@ -20,14 +20,14 @@ inline thread_local Index threadIdx, blockIdx;
 /// Where the threads of the block wait for each other.
 class Barrier {
  public:
-  /// Returns whether any of the threads passed true.
-  bool wait(unsigned threads, bool own) {
+  /// Returns how many of the threads passed true.
+  int wait(unsigned threads, bool own) {
     std::unique_lock<std::mutex> lock(mutex_);
-    any_ = any_ || own;
+    count_ += own ? 1 : 0;
     const unsigned turn = turn_;
     if (++arrived_ == threads) {
-      result_ = any_;
-      any_ = false;
+      result_ = count_;
+      count_ = 0;
       arrived_ = 0;
       ++turn_;
       all_here_.notify_all();
@@ -41,7 +41,7 @@ class Barrier {
   std::mutex mutex_;
   std::condition_variable all_here_;
   unsigned arrived_ = 0, turn_ = 0;
-  bool any_ = false, result_ = false;
+  int count_ = 0, result_ = 0;
 };
 inline Barrier barrier;
 
@@ -52,7 +52,8 @@ inline Barrier barrier;
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 #define __syncthreads() (void)barrier.wait(threads, false)
-#define __syncthreads_or(condition) barrier.wait(threads, condition)
+#define __syncthreads_or(condition) (barrier.wait(threads, condition) > 0)
+#define __syncthreads_count(condition) barrier.wait(threads, condition)
 using std::fma;
 #include "../../packages/linalg/src/gpu_kernels.cuh"
 #undef __global__
@@ -63,6 +64,7 @@ using std::fma;
 #undef __launch_bounds__
 #undef __syncthreads
 #undef __syncthreads_or
+#undef __syncthreads_count
 
 /// Runs a kernel, passed as a function without parameters, by `blocks` thread blocks.
 template <class Kernel>

@@ -134,9 +134,9 @@ void multiply_rows(const Matrix<T>& a, std::size_t first, std::size_t last, std:
   const auto first_entry = static_cast<std::size_t>(a.row_pointers[first]), last_entry = static_cast<std::size_t>(a.row_pointers[last]);
   const Part<std::int32_t> row_pointers(a.row_pointers, first, last + 1, 0), columns(a.columns, first_entry, last_entry, shift);
   const Part<T> values(a.values, first_entry, last_entry, shift / 2);
-  const std::size_t rows = last - first, rows_of_block = on_host::tile * on_host::tiles_per_block;
+  const std::size_t rows = last - first, rows_of_block = shift == 0 ? on_host::most_rows_of_block : 128;
   on_host::launch((rows + rows_of_block - 1) / rows_of_block, [&] {
-    on_host::spmv<T>(rows, alpha, row_pointers.data(), columns.origin(first_entry), values.origin(first_entry), x.data(), beta, y.data() + first);
+    on_host::spmv<T>(rows, static_cast<int>(rows_of_block), alpha, row_pointers.data(), columns.origin(first_entry), values.origin(first_entry), x.data(), beta, y.data() + first);
   });
 }
 
@@ -147,12 +147,12 @@ std::vector<std::size_t> lengths_of_rows(int kind, std::mt19937_64& engine) {
     for (std::size_t r = 0; r < rows; ++r) all.push_back(length());
   };
   switch (kind) {
-    case 0: add(150, [] { return 7; }), add(300, [&] { return engine() % 33; }); break;
-    case 1: add(128, [] { return 32; }), add(100, [] { return 0; }), add(100, [] { return 1; }), add(50, [] { return 27; }); break;
+    case 0: add(150, [] { return 7; }), add(390, [&] { return engine() % 33; }); break;
+    case 1: add(128, [] { return 32; }), add(60, [] { return 27; }), add(100, [] { return 0; }), add(100, [] { return 1; }), add(20, [] { return 27; }); break;
     case 2: add(130, [] { return 0; }); break;
     case 3:
-      add(90, [&] { return engine() % 60; }), add(1, [] { return 1025; }), add(30, [&] { return engine() % 4; }), add(1, [] { return 1024; });
-      add(5, [] { return 33; }), add(1, [] { return 3001; }), add(50, [&] { return engine() % 33; }), add(1, [] { return 1200; });
+      add(40, [&] { return engine() % 60; }), add(1, [] { return 961; }), add(12, [] { return 81; }), add(20, [&] { return engine() % 4; }), add(1, [] { return 960; });
+      add(5, [] { return 33; }), add(1, [] { return 3001; }), add(20, [&] { return engine() % 33; }), add(1, [] { return 1200; });
       break;
     default: add(1, [] { return 5; }); break;
   }
@@ -175,17 +175,20 @@ TYPED_TEST(LinalgGpuKernels, SparseProductsAreRightAndDoNotDependOnTheRowsOfTheC
       multiply_rows(a, 0, rows, 0, alpha, x, beta, y);
       for (std::size_t r = 0; r < rows; ++r) {
         Complex<long double> right{};
-        T in_order{};
-        for (auto e = static_cast<std::size_t>(a.row_pointers[r]); e < static_cast<std::size_t>(a.row_pointers[r + 1]); ++e) {
+        T partial[on_host::lanes] = {};
+        const auto begin = static_cast<std::size_t>(a.row_pointers[r]);
+        for (std::size_t e = begin; e < static_cast<std::size_t>(a.row_pointers[r + 1]); ++e) {
           const T element = x[static_cast<std::size_t>(a.columns[e])];
           right = sum(right, product(wide(a.values[e]), wide(element)));
-          in_order = on_host::add_product(a.values[e], element, in_order);
+          T& own = partial[(e - begin) % on_host::lanes];
+          own = on_host::add_product(a.values[e], element, own);
         }
         right = product(wide(alpha), right);
         if (reads_y) right = sum(right, product(wide(beta), wide(old[r])));
         ASSERT_LE(distance(y[r], right), 4.0 * static_cast<double>(lengths[r] + 4) * std::numeric_limits<Real<T>>::epsilon()) << kind << ' ' << r;
-        if (lengths[r] <= on_host::entries_of_thread && !reads_y) {
-          ASSERT_TRUE(same_bits(y[r], on_host::multiply(alpha, in_order))) << kind << ' ' << r;
+        if (lengths[r] <= on_host::entries_of_short && !reads_y) {
+          const T sum = on_host::add(on_host::add(partial[0], partial[2]), on_host::add(partial[1], partial[3]));
+          ASSERT_TRUE(same_bits(y[r], on_host::multiply(alpha, sum))) << kind << ' ' << r;
         }
       }
 

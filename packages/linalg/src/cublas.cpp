@@ -25,11 +25,15 @@ using Copy = Status (*)(Handle, int, const void*, int, void*, int);
 
 constexpr const char* names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"};
 
+void destroy_handles() noexcept;
+
 class Cublas : public Library {
  public:
   Cublas() {
+    runtime::before_end(&destroy_handles);
     file_ = load("cuBLAS", names, "Install CUDA's libraries, or put their folder into LD_LIBRARY_PATH");
     find(create_, "cublasCreate_v2");
+    find(destroy_, "cublasDestroy_v2");
     find(set_stream_, "cublasSetStream_v2");
     for (std::size_t t = 0; t < 4; ++t) {
       const char letter = "SDCZ"[t];
@@ -69,8 +73,18 @@ class Cublas : public Library {
     gpu::block_dots(stream, type, n, block, x, y, sums);
   }
   void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
-            const std::int32_t* columns, const void* values, const void* x, const void* beta, void* y) override {
-    gpu::spmv(stream, type, rows, alpha, row_pointers, columns, values, x, beta, y);
+            const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y) override {
+    gpu::spmv(stream, type, rows, alpha, row_pointers, columns, values, entries, x, beta, y);
+  }
+
+  /// The runtime ends, and with it its streams. Its devices may be others in the next one, and their contexts new.
+  void end() noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto& [where, kept] : handles_) {
+      const runtime::OnDevice on(where.first);
+      if (kept.handle != nullptr) (void)destroy_(kept.handle);  // waits for its work
+    }
+    handles_.clear();
   }
 
  private:
@@ -82,24 +96,26 @@ class Cublas : public Library {
     linalg::find(file_, "cuBLAS", function, name, "another version is needed (11 to 13)");
   }
 
-  /// A handle for each stream, made at its first use. cuBLAS handles are not for several threads at once.
+  /// A handle for each stream of a runtime, made at its first use. cuBLAS handles are not for several threads at once.
   struct Kept {
     std::mutex mutex;
     Handle handle = nullptr;
-    std::uint64_t epoch = 0;  ///< of the runtime that the stream belongs to
   };
   template <class Body>
   void with_handle(const runtime::Stream& stream, const char* routine, const Body& body) {
     Kept* kept = nullptr;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      kept = &handles_[{runtime::device_ordinal(stream.device), stream.queue.value}];
+      kept = &handles_[{stream.device, stream.queue.value}];
     }
     const std::lock_guard<std::mutex> lock(kept->mutex);
-    if (kept->handle == nullptr) expect(create_(&kept->handle), "cublasCreate", stream);
-    if (kept->epoch != runtime::epoch()) {
-      expect(set_stream_(kept->handle, stream.native), "cublasSetStream", stream);
-      kept->epoch = runtime::epoch();
+    if (kept->handle == nullptr) {
+      Handle made = nullptr;
+      expect(create_(&made), "cublasCreate", stream);
+      const Status status = set_stream_(made, stream.native);
+      if (status != success) (void)destroy_(made);
+      expect(status, "cublasSetStream", stream);
+      kept->handle = made;
     }
     expect(body(kept->handle), routine, stream);
   }
@@ -111,6 +127,7 @@ class Cublas : public Library {
 
   void* file_ = nullptr;
   Status (*create_)(Handle*) = nullptr;
+  Status (*destroy_)(Handle) = nullptr;
   Status (*set_stream_)(Handle, void*) = nullptr;
   Gemm gemm_[4] = {};
   Gemv gemv_[4] = {};
@@ -118,15 +135,18 @@ class Cublas : public Library {
   Scal scal_[4] = {};
   Copy copy_[4] = {};
   std::mutex mutex_;
-  std::map<std::pair<int, std::uint32_t>, Kept> handles_;  // by the GPU's number and the queue
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Kept> handles_;  // by device and queue
 };
+
+Cublas& loaded() {
+  // Never destroyed: the library's own statics may end first, and with them what its handles need.
+  static Cublas* const c = new Cublas;
+  return *c;
+}
+void destroy_handles() noexcept { loaded().end(); }
 
 }  // namespace
 
-Library& cublas() {
-  // Never destroyed: the library's own statics may end first, and with them what its handles need.
-  static Cublas* const loaded = new Cublas;
-  return *loaded;
-}
+Library& cublas() { return loaded(); }
 
 }  // namespace semcache::linalg

@@ -16,11 +16,13 @@ namespace {
 constexpr const char* source =
 #include "gpu_kernels_text.inc"  // CMake makes it of gpu_kernels.cuh
     ;
-constexpr std::uint64_t threads = 128, rows_of_block = 256;  // of a thread block, as in the kernels
+constexpr std::uint64_t threads = 128;  // of a thread block, as in the kernels
+// How many rows of a sparse matrix a thread block multiplies: about as many entries of either kind.
+constexpr std::uint64_t rows_of_block = 512, long_rows_of_block = 128;
+constexpr std::uint64_t entries_of_long_row = 12;
 
 // What the headers of CUDA declare.
 using Program = struct _nvrtcProgram*;
-using Context = struct CUctx_st*;
 using Module = struct CUmod_st*;
 using Function = struct CUfunc_st*;
 constexpr int success = 0;                                            // CUDA_SUCCESS, NVRTC_SUCCESS
@@ -58,22 +60,24 @@ const Nvrtc& nvrtc() {
 }
 
 struct Driver {
-  int (*get_context)(Context*) = nullptr;
   int (*get_device)(int*) = nullptr;
   int (*get_attribute)(int*, int, int) = nullptr;
   int (*load_module)(Module*, const void*) = nullptr;
   int (*get_function)(Function*, Module, const char*) = nullptr;
+  int (*unload_module)(Module) = nullptr;
+  int (*synchronize)() = nullptr;
   int (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) = nullptr;
   int (*error_name)(int, const char**) = nullptr;
 
   Driver() {
     constexpr const char* what = "the CUDA driver";
     void* const file = load(what, driver_names, "Install NVIDIA's driver");
-    find(file, what, get_context, "cuCtxGetCurrent");
     find(file, what, get_device, "cuCtxGetDevice");
     find(file, what, get_attribute, "cuDeviceGetAttribute");
     find(file, what, load_module, "cuModuleLoadData");
     find(file, what, get_function, "cuModuleGetFunction");
+    find(file, what, unload_module, "cuModuleUnload");
+    find(file, what, synchronize, "cuCtxSynchronize");
     find(file, what, launch, "cuLaunchKernel");
     find(file, what, error_name, "cuGetErrorName");
   }
@@ -82,9 +86,12 @@ struct Driver {
 enum class Routine : std::uint8_t { block_dots, spmv };
 constexpr const char* routine_names[] = {"block_dots", "spmv"};
 
-/// The kernels, compiled once for each architecture and loaded once into each context.
+void unload_all() noexcept;
+
+/// The kernels, compiled once for each architecture, and loaded once onto each device of a runtime, whose end may end the device's context.
 class Kernels {
  public:
+  Kernels() { runtime::before_end(&unload_all); }
   /// @param arguments  addresses of the kernel's parameters in host memory, which are read before the call returns
   void launch(const runtime::Stream& stream, Routine routine, Scalar type, std::uint64_t blocks, void** arguments) {
     const char* const name = routine_names[static_cast<std::size_t>(routine)];
@@ -92,18 +99,28 @@ class Kernels {
     expect(driver_.launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1, 0, stream.native, arguments, nullptr),
            "cuLaunchKernel", name, stream);
   }
+  /// The runtime ends: its devices may be others in the next one, and their contexts new.
+  void unload() noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [device, loaded] : loaded_) {
+      const runtime::OnDevice on(device);
+      if (driver_.synchronize() == success) (void)driver_.unload_module(loaded.module);
+    }
+    loaded_.clear();
+  }
 
  private:
   using Functions = std::array<std::array<Function, 4>, 2>;  // by routine and type
+  struct Loaded {
+    Module module = nullptr;
+    Functions functions{};
+  };
 
-  /// Returns those of the current context. A reference, because they are never removed.
-  const Functions& functions(const runtime::Stream& stream, const char* routine) {
-    Context context = nullptr;
-    expect(driver_.get_context(&context), "cuCtxGetCurrent", routine, stream);
+  /// Returns those of a device, whose context is current.
+  Functions functions(const runtime::Stream& stream, const char* routine) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const std::pair<int, Context> key(runtime::device_ordinal(stream.device), context);
-    const auto known = loaded_.find(key);
-    if (known != loaded_.end()) return known->second;
+    const auto known = loaded_.find(stream.device);
+    if (known != loaded_.end()) return known->second.functions;
 
     int device = 0, major = 0, minor = 0;
     expect(driver_.get_device(&device), "cuCtxGetDevice", routine, stream);
@@ -111,16 +128,17 @@ class Kernels {
     expect(driver_.get_attribute(&minor, capability_minor, device), "cuDeviceGetAttribute", routine, stream);
     std::vector<char>& code = code_[{major, minor}];
     if (code.empty()) code = compile("sm_" + std::to_string(major) + std::to_string(minor));
-    Module module = nullptr;
-    expect(driver_.load_module(&module, code.data()), "cuModuleLoadData", routine, stream);
-    Functions found{};
+    Loaded loaded;
+    Functions& found = loaded.functions;
+    expect(driver_.load_module(&loaded.module, code.data()), "cuModuleLoadData", routine, stream);
     for (std::size_t r = 0; r < found.size(); ++r) {
       for (std::size_t t = 0; t < found[r].size(); ++t) {
         const std::string name = std::string(routine_names[r]) + '_' + "sdcz"[t];
-        expect(driver_.get_function(&found[r][t], module, name.c_str()), "cuModuleGetFunction", routine, stream);
+        expect(driver_.get_function(&found[r][t], loaded.module, name.c_str()), "cuModuleGetFunction", routine, stream);
       }
     }
-    return loaded_.emplace(key, found).first->second;
+    loaded_.emplace(stream.device, loaded);
+    return found;
   }
   void expect(int status, const char* call, const char* routine, const runtime::Stream& stream) const {
     if (status == success) return;
@@ -132,7 +150,7 @@ class Kernels {
   Driver driver_;
   std::mutex mutex_;
   std::map<std::pair<int, int>, std::vector<char>> code_;      // by compute capability
-  std::map<std::pair<int, Context>, Functions> loaded_;        // by the GPU's number and its context
+  std::map<std::uint32_t, Loaded> loaded_;                     // by the runtime's number of the device
 };
 
 Kernels& kernels() {
@@ -140,6 +158,7 @@ Kernels& kernels() {
   static Kernels* const all = new Kernels;
   return *all;
 }
+void unload_all() noexcept { kernels().unload(); }
 
 }  // namespace
 
@@ -183,11 +202,13 @@ void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std
 }
 
 void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
-          const std::int32_t* columns, const void* values, const void* x, const void* beta, void* y) {
+          const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y) {
   if (rows == 0) return;
   unsigned long long all_rows = rows;
-  void* arguments[] = {&all_rows, const_cast<void*>(alpha), &row_pointers, &columns, &values, &x, const_cast<void*>(beta), &y};
-  kernels().launch(stream, Routine::spmv, type, (rows + rows_of_block - 1) / rows_of_block, arguments);
+  const std::uint64_t of_block = entries > entries_of_long_row * rows ? long_rows_of_block : rows_of_block;
+  int rows_of_this = static_cast<int>(of_block);
+  void* arguments[] = {&all_rows, &rows_of_this, const_cast<void*>(alpha), &row_pointers, &columns, &values, &x, const_cast<void*>(beta), &y};
+  kernels().launch(stream, Routine::spmv, type, (rows + of_block - 1) / of_block, arguments);
 }
 
 }  // namespace semcache::linalg::gpu

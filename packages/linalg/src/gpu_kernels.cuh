@@ -7,15 +7,15 @@
 // Every sum has a fixed order, which its own length decides and nothing else: neither the grid, nor the other sums of the call, nor the place of
 // the entries in memory. Products are fused by calls of fma alone (NVRTC gets --fmad=false), so no compiler chooses where to round.
 
-constexpr int threads = 128;              // of a thread block, in all kernels
-constexpr int tile = threads;             // rows that a thread block works on at a time
-constexpr int tiles_per_block = 2;        // so that the row pointers of the second come with those of the first
-constexpr int chunk = 1024;               // entries that are staged at a time; a tile of a 7-point stencil has 896
-constexpr int entries_of_thread = 32;     // a row of up to so many entries is summed by one thread
-constexpr int entries_of_group = 1024;    // a longer one of up to so many by some neighbouring lanes, the others by the whole thread block
-constexpr int lanes_of_group = 8;
-constexpr int elements_in_flight = 8;     // that a thread asks for before it waits for them; half as many complex ones
-constexpr int blocks_at_once = 10;        // of a multiprocessor, so 48 registers a thread: with 40 the loads in flight would not fit on sm_90
+constexpr int threads = 128;             // of a thread block, in all kernels
+constexpr int most_rows_of_block = 512;  // of a sparse matrix, for a thread block
+constexpr int bytes_of_chunk = 11520;    // values and columns that pass through shared memory together: 128 rows of a 7-point stencil have 10752
+constexpr int lanes = 4;                 // that share the sum of a short row
+constexpr int entries_of_short = 32;     // of a short row, at most
+constexpr int warp = 32;                 // lanes that share the sum of a longer one, if a chunk has room for it; else the whole block does
+constexpr int entries_for_lanes = 12;    // a row, from which on the lanes are threads of their own
+constexpr int elements_in_flight = 8;    // that a thread asks for before it waits for them; half as many complex ones
+constexpr int blocks_at_once = 8;        // of a multiprocessor, whose shared memory then suffices
 
 template <class R>
 struct Complex {
@@ -62,7 +62,8 @@ __device__ __forceinline__ bool is_zero(R a) { return a == R(0); }
 template <class R>
 __device__ __forceinline__ bool is_zero(Complex<R> a) { return a.re == R(0) && a.im == R(0); }
 
-// Returns to lane 0 of each `width` neighbouring threads (a power of two) the sum of what they pass. All threads of the block call it.
+// Returns to lane 0 of each `width` neighbouring threads (a power of two) the sum of what they pass: lane 0 adds that of lane width / 2, and so
+// on. All threads of the block call it.
 template <class T>
 __device__ __forceinline__ T sum_of_lanes(T own, T* partial, int width) {
   const int lane = threadIdx.x % width;
@@ -73,6 +74,33 @@ __device__ __forceinline__ T sum_of_lanes(T own, T* partial, int width) {
     if (lane < half) partial[threadIdx.x] = add(partial[threadIdx.x], partial[threadIdx.x + half]);
   }
   return partial[threadIdx.x];
+}
+#if defined(__CUDA_ARCH__)
+template <class R>
+__device__ __forceinline__ R from_lane_behind(R own, int distance) { return __shfl_down_sync(0xffffffffU, own, distance); }
+template <class R>
+__device__ __forceinline__ Complex<R> from_lane_behind(Complex<R> own, int distance) {
+  return {from_lane_behind(own.re, distance), from_lane_behind(own.im, distance)};
+}
+#endif
+// The same for neighbours in a warp, which need no shared memory on a GPU. Only lane 0 may use the result.
+template <int width, class T>
+__device__ __forceinline__ T sum_of_neighbours(T own, [[maybe_unused]] T* partial) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+  for (int half = width / 2; half > 0; half /= 2) own = add(own, from_lane_behind(own, half));
+  return own;
+#else
+  __syncthreads();
+  partial[threadIdx.x] = own;
+  __syncthreads();
+  T all[width];
+  for (int k = 0; k < width; ++k) all[k] = partial[threadIdx.x / width * width + k];
+  for (int half = width / 2; half > 0; half /= 2) {
+    for (int k = 0; k < half; ++k) all[k] = add(all[k], all[k + half]);
+  }
+  return all[0];
+#endif
 }
 
 // --- dot products of blocks --------------------------------------------------------------------------------------
@@ -123,18 +151,14 @@ __device__ __forceinline__ void copy_to_shared(E* shared, const E* global, [[may
   for (int k = 0; k < count; ++k) shared[k] = global[k];
 #endif
 }
-__device__ __forceinline__ void wait_for_copies() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 // Copies `count` elements into shared memory, 16 bytes at a time, but for both ends. `shared` is aligned to 16 bytes and has room for 16 bytes
-// more. Returns how many elements behind its begin the first one lies: addresses are equal modulo 16 in both memories.
+// more. The first one lies `shift_of` elements behind its begin, so that addresses are equal modulo 16 in both memories.
 template <class E>
-__device__ __forceinline__ int stage(E* shared, const E* global, int count) {
+__device__ __forceinline__ int shift_of(const E* global) { return static_cast<int>(reinterpret_cast<unsigned long long>(global) % 16 / sizeof(E)); }
+template <class E>
+__device__ __forceinline__ void stage(E* shared, const E* global, int count) {
   constexpr int unit = 16 / sizeof(E);
-  const int shift = static_cast<int>(reinterpret_cast<unsigned long long>(global) % 16 / sizeof(E));
+  const int shift = shift_of(global);
   unsigned long long policy = 0;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
@@ -148,8 +172,102 @@ __device__ __forceinline__ int stage(E* shared, const E* global, int count) {
       }
     }
   }
-  return shift;
 }
+
+// How many entries pass through shared memory together.
+template <class T>
+constexpr int chunk = bytes_of_chunk / static_cast<int>(sizeof(T) + sizeof(int)) / 4 * 4;
+
+// Two buffers for entries, in shared memory. While one is in use, the next entries are on their way into the other. From compute capability 9.0 on
+// one thread asks for all of them, and the memory's own engine carries them.
+template <class T>
+class Staging {
+ public:
+  using Real = typename RealOf<T>::Type;
+  static constexpr int parts = sizeof(T) / sizeof(Real);
+
+  // Called by all threads, before a barrier and the first load.
+  __device__ __forceinline__ void begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0) {
+      for (int b = 0; b < 2; ++b) asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(address_of(&arrived_[b])) : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+#endif
+  }
+  // Begins to load `count` entries. Called by all threads, behind a barrier that they pass when the buffer is no longer in use.
+  __device__ __forceinline__ void load(int buffer, const T* values, const int* columns, int count) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if (threadIdx.x != 0) return;
+    const unsigned barrier = address_of(&arrived_[buffer]);
+    const unsigned bytes_of_values = count == 0 ? 0 : bytes_around(values, count), bytes_of_columns = count == 0 ? 0 : bytes_around(columns, count);
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes_of_values + bytes_of_columns) : "memory");
+    if (count == 0) return;
+    unsigned long long policy = 0;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    copy(values_[buffer], values, bytes_of_values, barrier, policy);
+    copy(columns_[buffer], columns, bytes_of_columns, barrier, policy);
+#else
+    stage(values_[buffer], reinterpret_cast<const Real*>(values), count * parts);
+    stage(columns_[buffer], columns, count);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+#endif
+  }
+  // Waits until a buffer's entries are there. The other buffer may have been asked for behind it, `then_other`. Called by all threads.
+  // @param turn  how often this buffer has been awaited before
+  __device__ __forceinline__ void wait([[maybe_unused]] int buffer, [[maybe_unused]] int turn, [[maybe_unused]] bool then_other) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    unsigned done = 0;
+    while (done == 0) {
+      asm volatile(
+          "{\n .reg .pred p;\n mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n selp.u32 %0, 1, 0, p;\n}\n"
+          : "=r"(done)
+          : "r"(address_of(&arrived_[buffer])), "r"(static_cast<unsigned>(turn) % 2)
+          : "memory");
+    }
+#else
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if (then_other) {
+      asm volatile("cp.async.wait_group 1;" ::: "memory");
+    } else {
+      asm volatile("cp.async.wait_group 0;" ::: "memory");
+    }
+#endif
+    __syncthreads();
+#endif
+  }
+  // Where the entries are that were loaded from these addresses.
+  __device__ __forceinline__ const T* values(int buffer, const T* from) const {
+    return reinterpret_cast<const T*>(values_[buffer] + shift_of(reinterpret_cast<const Real*>(from)));
+  }
+  __device__ __forceinline__ const int* columns(int buffer, const int* from) const { return columns_[buffer] + shift_of(from); }
+
+ private:
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  template <class E>
+  static __device__ __forceinline__ unsigned address_of(E* shared) { return static_cast<unsigned>(__cvta_generic_to_shared(shared)); }
+  // Of the units of 16 bytes around some elements. What else lies in them is loaded and not used.
+  template <class E>
+  static __device__ __forceinline__ unsigned bytes_around(const E* from, int count) {
+    const unsigned long long begin = reinterpret_cast<unsigned long long>(from), end = reinterpret_cast<unsigned long long>(from + count);
+    return static_cast<unsigned>((end + 15) / 16 * 16 - begin / 16 * 16);
+  }
+  template <class E, class F>
+  static __device__ __forceinline__ void copy(E* shared, const F* from, unsigned bytes, unsigned barrier, unsigned long long policy) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(address_of(shared)),
+                 "l"(reinterpret_cast<unsigned long long>(from) / 16 * 16), "r"(bytes), "r"(barrier), "l"(policy)
+                 : "memory");
+  }
+#endif
+
+  __align__(16) Real values_[2][chunk<T> * parts + 32 / sizeof(Real)];
+  __align__(16) int columns_[2][chunk<T> + 8];
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  unsigned long long arrived_[2];
+#endif
+};
 
 // Returns sum + values[i] x[columns[i]] for i = first, first + step ... < last, added in this order.
 template <class T>
@@ -187,23 +305,23 @@ __device__ __forceinline__ void end_of_loads() {
 #endif
 }
 
-// The same for entries in shared memory, one after the other; there is one at `values` and `columns` at least. All threads of the warp call it.
-// The values are read behind the elements of x: the compiler would otherwise ask for the last of these when it has used the first ones.
-template <class T>
-__device__ __forceinline__ T add_staged_products(const T* values, const int* columns, int first, int last, const T* x, T sum) {
+// The same for entries in shared memory. Entry i is added to sums[(i - first) / step % count]; `count` divides the number of elements in flight.
+// There is one entry at `values` and `columns` at least, or last <= first for all threads of the warp. All threads of the warp call it. The values
+// are read behind the elements of x: the compiler would otherwise ask for the last of these when it has used the first ones.
+template <int count, class T>
+__device__ __forceinline__ void add_staged_products(const T* values, const int* columns, int first, int last, int step, const T* x, T* sums) {
   constexpr int in_flight = elements_in_flight * sizeof(typename RealOf<T>::Type) / sizeof(T);
-  for (int i = first; any_of_warp(i < last); i += in_flight) {
+  for (int i = first; any_of_warp(i < last); i += step * in_flight) {
     T element[in_flight];
 #pragma unroll
-    for (int k = 0; k < in_flight; ++k) element[k] = x[columns[i + k < last ? i + k : 0]];
+    for (int k = 0; k < in_flight; ++k) element[k] = x[columns[i + k * step < last ? i + k * step : 0]];
     end_of_loads();
 #pragma unroll
     for (int k = 0; k < in_flight; ++k) {
-      const T next = add_product(values[i + k < last ? i + k : 0], element[k], sum);
-      if (i + k < last) sum = next;
+      const T next = add_product(values[i + k * step < last ? i + k * step : 0], element[k], sums[k % count]);
+      if (i + k * step < last) sums[k % count] = next;
     }
   }
-  return sum;
 }
 
 template <class T>
@@ -211,79 +329,90 @@ __device__ __forceinline__ void store(T* y, T alpha, T sum, T beta) {
   *y = is_zero(beta) ? multiply(alpha, sum) : add_product(beta, *y, multiply(alpha, sum));
 }
 
-// A thread block works on some tiles of rows. Where no row of a tile is long, the tile's entries pass through shared memory in chunks, which
-// neighbouring threads load from neighbouring addresses, and each thread adds the entries of its own row in their order. In a tile with long rows
-// the threads read the short ones from where they are, in the same order, so that the sums have the same bits.
+// A thread block works on `rows_of_block` rows (at most `most_rows_of_block`), in steps: the entries of each step pass through shared memory, while those of the next are on their
+// way there. Neighbouring threads load from neighbouring addresses. A row's length alone decides which partial sums it has: `lanes`, as many as a
+// warp has lanes, or as many as a thread block has threads. Whether a thread adds up one partial sum of a short row or all of them depends on the
+// block's mean length: the bits are the same.
 template <class T>
-__device__ __forceinline__ void spmv(unsigned long long rows, T alpha, const int* __restrict__ row_pointers, const int* __restrict__ columns,
-                                     const T* __restrict__ values, const T* x, T beta, T* y) {
-  using Real = typename RealOf<T>::Type;
-  constexpr int parts = sizeof(T) / sizeof(Real);
-  __shared__ __align__(16) Real staged_values[chunk * parts + 16 / sizeof(Real)];
-  __shared__ __align__(16) int staged_columns[chunk + 4];
-  __shared__ int starts[tiles_per_block * tile + 1];
+__device__ __forceinline__ void spmv(unsigned long long rows, int rows_of_block, T alpha, const int* __restrict__ row_pointers,
+                                     const int* __restrict__ columns, const T* __restrict__ values, const T* x, T beta, T* y) {
+  constexpr int warps = threads / warp;
+  __shared__ Staging<T> staging;
+  __shared__ int starts[most_rows_of_block + 1];
+  __shared__ T partial[threads];
   const int thread = static_cast<int>(threadIdx.x);
 
-  const unsigned long long first_row = blockIdx.x * static_cast<unsigned long long>(tiles_per_block * tile);
-  const int count = rows - first_row < tiles_per_block * tile ? static_cast<int>(rows - first_row) : tiles_per_block * tile;
+  const unsigned long long first_row = blockIdx.x * static_cast<unsigned long long>(rows_of_block);
+  const int count = rows - first_row < static_cast<unsigned long long>(rows_of_block) ? static_cast<int>(rows - first_row) : rows_of_block;
   y += first_row;
+  staging.begin();
   for (int i = thread; i <= count; i += threads) starts[i] = row_pointers[first_row + i];
   __syncthreads();
-  const auto length_of = [&](int row) { return row < count ? starts[row + 1] - starts[row] : 0; };
+  bool has_longer = false;
+  for (int i = thread; i < count; i += threads) has_longer = has_longer || starts[i + 1] - starts[i] > entries_of_short;
+  const bool longer_rows = __syncthreads_or(has_longer);
+  const bool in_lanes = starts[count] - starts[0] > entries_for_lanes * count;
+  const int most_rows = in_lanes ? threads / lanes : threads;
 
-  for (int first = 0; first < count; first += tile) {
+  // Returns how many rows from this one on are the next step; 0 for a row that is longer than a chunk. A barrier for all threads.
+  const auto rows_from = [&](int first) {
     const int row = first + thread;
-    const int length = length_of(row);
-    if (!__syncthreads_or(length > entries_of_thread)) {
-      const int begin = row < count ? starts[row] : 0;
-      const int end_of_tile = starts[first + tile < count ? first + tile : count];
-      T sum = {};
-      int staged = 0;
-      for (int from = starts[first]; from < end_of_tile; from += staged) {
-        staged = end_of_tile - from < chunk ? end_of_tile - from : chunk;
-        const int shift_of_values = stage(staged_values, reinterpret_cast<const Real*>(values + from), staged * parts);
-        const int shift_of_columns = stage(staged_columns, columns + from, staged);
-        wait_for_copies();
-        __syncthreads();
-        // The part of the row that lies in this chunk, counted from the chunk's begin; both may be outside.
-        const int here = begin - from > 0 ? begin - from : 0;
-        const int up_to = begin - from + length < staged ? begin - from + length : staged;
-        sum = add_staged_products(reinterpret_cast<const T*>(staged_values + shift_of_values), staged_columns + shift_of_columns, here, up_to, x,
-                                  sum);
-        __syncthreads();  // the next chunk takes the place of this one
-      }
-      if (row < count) store(y + row, alpha, sum, beta);
-      continue;
-    }
+    return __syncthreads_count(thread < most_rows && row < count && starts[row + 1] - starts[first] <= chunk<T>);
+  };
+  const auto load = [&](int first, int number, int buffer) {
+    const int begin = starts[first];
+    staging.load(buffer, values + begin, columns + begin, starts[first + number] - begin);
+  };
 
-    T* const partial = reinterpret_cast<T*>(staged_values);
-    const bool in_groups = __syncthreads_or(length > entries_of_thread && length <= entries_of_group);
-    const bool in_blocks = __syncthreads_or(length > entries_of_group);
-    if (row < count && length <= entries_of_thread) {
-      const T sum = add_products(values + starts[row], columns + starts[row], 0U, static_cast<unsigned>(length), 1U, x, T{});
-      store(y + row, alpha, sum, beta);
+  int number = rows_from(0), step = 0;
+  load(0, number, 0);
+  for (int first = 0; first < count; ++step) {
+    const int buffer = step % 2, next = first + (number > 0 ? number : 1);
+    int next_number = 0;
+    if (next < count) {
+      next_number = rows_from(next);  // now the other buffer has been used
+      load(next, next_number, 1 - buffer);
     }
-    for (int r = first + thread / lanes_of_group; in_groups && r < first + tile; r += threads / lanes_of_group) {
-      const int entries = length_of(r), lane = thread % lanes_of_group;
-      const bool is_ours = entries > entries_of_thread && entries <= entries_of_group;
-      T sum = {};
-      if (is_ours) {
-        sum = add_products(values + starts[r], columns + starts[r], static_cast<unsigned>(lane), static_cast<unsigned>(entries),
-                           static_cast<unsigned>(lanes_of_group), x, sum);
-      }
-      sum = sum_of_lanes(sum, partial, lanes_of_group);
-      if (is_ours && lane == 0) store(y + r, alpha, sum, beta);
-    }
-    for (int r = first; in_blocks && r < first + tile; ++r) {
-      const int entries = length_of(r);
-      if (entries <= entries_of_group) continue;
-      T sum = add_products(values + starts[r], columns + starts[r], static_cast<unsigned>(thread), static_cast<unsigned>(entries),
+    staging.wait(buffer, step / 2, next < count);
+
+    const int begin = starts[first];
+    const T* const here = staging.values(buffer, values + begin);
+    const int* const columns_here = staging.columns(buffer, columns + begin);
+    if (number == 0) {
+      T sum = add_products(values + begin, columns + begin, static_cast<unsigned>(thread), static_cast<unsigned>(starts[first + 1] - begin),
                            static_cast<unsigned>(threads), x, T{});
       sum = sum_of_lanes(sum, partial, threads);
-      if (thread == 0) store(y + r, alpha, sum, beta);
+      if (thread == 0) store(y + first, alpha, sum, beta);
+    } else {
+      const int row = first + (in_lanes ? thread / lanes : thread);
+      const int from = row < next ? starts[row] - begin : 0, length = row < next ? starts[row + 1] - starts[row] : 0;
+      const bool is_short = row < next && length <= entries_of_short;
+      const int up_to = is_short ? from + length : from;
+      if (in_lanes) {
+        T sum = {};
+        const int lane = thread % lanes;
+        add_staged_products<1>(here, columns_here, from + lane, up_to, lanes, x, &sum);
+        sum = sum_of_neighbours<lanes>(sum, partial);
+        if (is_short && lane == 0) store(y + row, alpha, sum, beta);
+      } else {
+        T sums[lanes] = {};
+        add_staged_products<lanes>(here, columns_here, from, up_to, 1, x, sums);
+        if (is_short) store(y + row, alpha, add(add(sums[0], sums[2]), add(sums[1], sums[3])), beta);
+      }
+      for (int r = first + thread / warp; longer_rows && r - thread / warp < next; r += warps) {
+        const int lane = thread % warp, start = r < next ? starts[r] - begin : 0, entries = r < next ? starts[r + 1] - starts[r] : 0;
+        const bool is_longer = entries > entries_of_short;
+        T sum = {};
+        add_staged_products<1>(here, columns_here, start + lane, is_longer ? start + entries : start, warp, x, &sum);
+        sum = sum_of_neighbours<warp>(sum, partial);
+        if (is_longer && lane == 0) store(y + r, alpha, sum, beta);
+      }
     }
+    first = next;
+    number = next_number;
   }
 }
+static_assert(lanes == 4, "spmv adds four sums by hand");
 
 #define SEMCACHE_LINALG_KERNELS(letter, T)                                                                                                    \
   extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                       \
@@ -291,8 +420,9 @@ __device__ __forceinline__ void spmv(unsigned long long rows, T alpha, const int
     block_dots<T>(n, block, x, y, sums);                                                                                                      \
   }                                                                                                                                           \
   extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                       \
-      spmv_##letter(unsigned long long rows, T alpha, const int* row_pointers, const int* columns, const T* values, const T* x, T beta, T* y) { \
-    spmv<T>(rows, alpha, row_pointers, columns, values, x, beta, y);                                                                          \
+      spmv_##letter(unsigned long long rows, int rows_of_block, T alpha, const int* row_pointers, const int* columns, const T* values,        \
+                    const T* x, T beta, T* y) {                                                                                               \
+    spmv<T>(rows, rows_of_block, alpha, row_pointers, columns, values, x, beta, y);                                                                          \
   }
 SEMCACHE_LINALG_KERNELS(s, float)
 SEMCACHE_LINALG_KERNELS(d, double)

@@ -67,7 +67,7 @@ class HostBlas : public Library {
     });
   }
   void spmv(const runtime::Stream&, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
-            const std::int32_t* columns, const void* values, const void* x, const void* beta, void* y) override {
+            const std::int32_t* columns, const void* values, std::uint64_t, const void* x, const void* beta, void* y) override {
     with_type(type, [&](auto zero) {
       using T = decltype(zero);
       const T factor = *static_cast<const T*>(alpha), of_y = *static_cast<const T*>(beta);

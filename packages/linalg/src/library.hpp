@@ -39,9 +39,11 @@ class Library {
                           void* sums) = 0;
   /// y = alpha A x + beta y for some rows of a sparse matrix (CSR). Each row is summed in the order of its entries, in the same way always.
   /// @param row_pointers  rows + 1 of them; they count from the first entry of the matrix, as do `columns` and `values`, whose entries before
-  ///                      row_pointers[0] are not accessed. @param x  by column: x[c] belongs to column c; only columns that occur are accessed
+  ///                      row_pointers[0] are not accessed
+  /// @param entries  of these rows; they decide how fast the call is, and nothing else
+  /// @param x  by column: x[c] belongs to column c; only columns that occur are accessed
   virtual void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
-                    const std::int32_t* columns, const void* values, const void* x, const void* beta, void* y) = 0;
+                    const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y) = 0;
 };
 
 /// Returns the library of the process's devices: the host's BLAS for emulated ones, cuBLAS, which is loaded at the first call, for GPUs.

@@ -45,8 +45,8 @@ void spmv(T alpha, const Csr<T>& a, const T* x, T beta, T* y) {
     };
     const auto* const columns = static_cast<const std::int32_t*>(at[1].data);
     compute.spmv(stream, scalar_of<T>, rows_of(task.parts[3].where), &alpha, static_cast<const std::int32_t*>(at[0].data),
-                 columns == nullptr ? nullptr : columns - task.parts[1].where.row_begin, base(2), task.parts.size() > 4 ? base(4) : nullptr, &beta,
-                 at[3].data);
+                 columns == nullptr ? nullptr : columns - task.parts[1].where.row_begin, base(2), rows_of(task.parts[2].where),
+                 task.parts.size() > 4 ? base(4) : nullptr, &beta, at[3].data);
   });
 }
 
