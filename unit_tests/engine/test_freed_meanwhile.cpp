@@ -79,7 +79,7 @@ bool free_at(const Machine::Options& options, const Scenario& scenario, std::siz
       done = true;
     });
     // Where the lock is not given up, it comes later.
-    for (int i = 0; i < 1000 && !done; ++i) std::this_thread::sleep_for(std::chrono::microseconds(10));
+    for (int i = 0; i < 100 && !done; ++i) std::this_thread::sleep_for(std::chrono::microseconds(10));
   };
   w.machine().when_unlocked(moves);
   scenario.call(w);

@@ -25,7 +25,7 @@ import schemata
 # How long tests may take: without a mutant; at least, and in units of what they took, with one. On a loaded machine what is known to
 # go unnoticed gets longer, so that it does not count as noticed.
 FIRST_LIMIT_S = 1200
-LEAST_LIMIT_S = 10
+LEAST_LIMIT_S = 4
 LIMIT_FACTOR = 10
 KNOWN_FACTOR = 5
 # What a mutant that never stops allocating gets.
