@@ -3,6 +3,8 @@
 #include <semcache/kokkos/exec.hpp>
 
 #include <cstring>
+#include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 
@@ -14,6 +16,26 @@ static_assert(sizeof(Kokkos::Impl::SharedAllocationHeader) == runtime::header_by
 
 thread_local const void* partner_of_next_mirror = nullptr;
 thread_local bool next_mirror_is_announced = false;
+
+#if KOKKOS_VERSION < 30700
+using RegisteredSpace = Kokkos::Impl::ExecSpaceInitializerBase;
+using Settings = Kokkos::InitArguments;
+#else
+using RegisteredSpace = Kokkos::Impl::ExecSpaceBase;
+using Settings = Kokkos::InitializationSettings;
+#endif
+
+/// Kokkos::fence calls it, so that it waits for the tasks of library calls, too. Which of the members are virtual depends on the version.
+class TasksOfDevices : public RegisteredSpace {
+ public:
+  void initialize(const Settings&) {}
+  void finalize() {}
+  void finalize(const bool) {}
+  void fence() { tasks::wait(); }
+  void fence(const std::string&) { tasks::wait(); }
+  void static_fence(const std::string&) { tasks::wait(); }
+  void print_configuration(std::ostream&, bool) {}
+};
 
 }  // namespace
 
@@ -35,6 +57,7 @@ void start(bool native_is_cuda, int ordinal, const char* native_name) {
   if (native_is_cuda) Kokkos::push_finalize_hook(&give_up_cuda_instances);
 #endif
   Kokkos::push_finalize_hook([] { semcache::finalize(); });
+  Kokkos::Impl::ExecSpaceManager::get_instance().register_space_factory("900_SemCache", std::make_unique<TasksOfDevices>());
 }
 
 void* allocate(Side side, std::uint32_t device, const char* space_name, const char* label, std::size_t total,

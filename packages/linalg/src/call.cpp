@@ -8,10 +8,14 @@
 
 namespace semcache::linalg {
 
-std::size_t devices_for(const Options& o, double seconds_on_one) {
+std::size_t devices_at_most(const Options& o) {
   (void)runtime::device_ordinal(0);
   const auto all = static_cast<std::size_t>(device_count());
-  return policy::devices_that_pay(o.spread, seconds_on_one, o.devices == 0 ? all : std::min(o.devices, all));
+  return o.devices == 0 ? all : std::min(o.devices, all);
+}
+
+std::size_t devices_for(const Options& o, double seconds_on_one) {
+  return policy::devices_that_pay(o.spread, seconds_on_one, devices_at_most(o));
 }
 
 std::uint64_t task_bytes() {
@@ -64,20 +68,49 @@ void note_cut(const std::vector<policy::Run>& rows) {
   c.of[rows.back().end] = rows;
 }
 
-std::vector<policy::Held> runs_of(const Matrix& vector, bool has_content, std::size_t devices) {
-  {
+std::vector<policy::Held> runs_of(const Matrix& vector, bool has_content, double seconds_on_one) {
+  const Options o = options();
+  const std::size_t most = devices_at_most(o), that_pay = policy::devices_that_pay(o.spread, seconds_on_one, most);
+  if (o.spread != Spread::never) {
     Cuts& c = cuts();
     const std::lock_guard<std::mutex> lock(c.mutex);
     const auto found = c.of.find(vector.rows);
-    if (found != c.of.end() && found->second.size() == devices) return in_order(found->second);
+    if (found != c.of.end() && found->second.size() <= most) return in_order(found->second);
   }
-  std::vector<policy::Held> evenly = in_order(policy::cut_evenly(vector.rows, devices, policy::block_elements(vector.rows)));
-  if (!has_content) return evenly;
+  const auto evenly_on = [&](std::size_t devices) {
+    return in_order(policy::cut_evenly(vector.rows, devices, policy::block_elements(vector.rows)));
+  };
+  if (!has_content || most == 1 || o.spread == Spread::never) return evenly_on(that_pay);
   const std::vector<policy::Held> held = tasks::held_elements(vector);
-  // What devices have read lies around what they have written, so the even cut is tried first.
-  if (are_held(evenly, held)) return evenly;
-  const std::vector<policy::Held> as_held = policy::cut_as_held(vector.rows, held, devices);
-  return as_held.empty() ? evenly : as_held;
+  // What devices have read lies around what they have written, so even cuts are tried first. Content that lies on several devices stays there, so
+  // that a small call does not gather what a large one has spread.
+  if (are_held(evenly_on(that_pay), held)) return evenly_on(that_pay);
+  if (are_held(evenly_on(most), held)) return evenly_on(most);
+  const std::vector<policy::Held> as_held = policy::cut_as_held(vector.rows, held, most);
+  return as_held.empty() ? evenly_on(that_pay) : as_held;
 }
+
+template <class T>
+std::size_t devices_of_product(double multiplications) {
+  return devices_for(options(), seconds_of_product<T>(multiplications));
+}
+template <class T>
+std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries) {
+  return devices_for(options(), seconds_of_sparse_product<T>(rows, entries));
+}
+template <class T>
+std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes) {
+  if (n == 0 || devices_at_most(options()) == 1) return 1;
+  return runs_of(vector_of(vector, n), true, bytes / bytes_per_second).size();
+}
+
+#define SEMCACHE_LINALG_INSTANTIATE(T)                                                      \
+  template SEMCACHE_API std::size_t devices_of_product<T>(double);                          \
+  template SEMCACHE_API std::size_t devices_of_sparse_product<T>(std::uint64_t, std::uint64_t); \
+  template SEMCACHE_API std::size_t devices_of_vectors(const T*, std::int64_t, double);
+SEMCACHE_LINALG_INSTANTIATE(float)
+SEMCACHE_LINALG_INSTANTIATE(double)
+SEMCACHE_LINALG_INSTANTIATE(std::complex<float>)
+SEMCACHE_LINALG_INSTANTIATE(std::complex<double>)
 
 }  // namespace semcache::linalg

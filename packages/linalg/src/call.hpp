@@ -8,6 +8,7 @@
 #include <semcache/tasks/tasks.hpp>
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 /// What the calls of the package share.
@@ -30,6 +31,18 @@ template <class T>
   return {data, n, 1, n, sizeof(T)};
 }
 
+/// What calls take on one device, all operands there.
+template <class T>
+[[nodiscard]] double seconds_of_product(double multiplications) noexcept {
+  return (std::is_floating_point_v<T> ? 2.0 : 8.0) * multiplications / flops_per_second;
+}
+template <class T>
+[[nodiscard]] double seconds_of_sparse_product(std::uint64_t rows, std::uint64_t entries) noexcept {
+  return ((sizeof(T) + 4.0) * static_cast<double>(entries) + 3.0 * sizeof(T) * static_cast<double>(rows)) / bytes_per_second;
+}
+
+/// Returns how many devices a call may use. Starts the runtime.
+[[nodiscard]] std::size_t devices_at_most(const Options& options);
 /// Returns how many devices a call uses that takes so long on one. Starts the runtime.
 [[nodiscard]] std::size_t devices_for(const Options& options, double seconds_on_one);
 
@@ -40,8 +53,10 @@ template <class T>
 /// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on.
 void note_cut(const std::vector<policy::Run>& rows);
 
-/// Cuts a vector for the devices: as the rows were cut of the sparse matrix of as many rows that was used last; otherwise evenly, between blocks
-/// (`policy::block_elements`), or where devices hold it already in another way, if that is fair.
-[[nodiscard]] std::vector<policy::Held> runs_of(const Matrix& vector, bool has_content, std::size_t devices);
+/// Cuts a vector for the devices: as the rows were cut of the sparse matrix of as many rows that was used last; else where devices hold it already,
+/// if several do in fair shares; else evenly, between blocks (`policy::block_elements`), for as many devices as pay.
+/// @param has_content  the content is used, so where it is matters
+/// @param seconds_on_one  what the call takes on one device
+[[nodiscard]] std::vector<policy::Held> runs_of(const Matrix& vector, bool has_content, double seconds_on_one);
 
 }  // namespace semcache::linalg

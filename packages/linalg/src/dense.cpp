@@ -13,9 +13,6 @@ namespace semcache::linalg {
 
 namespace {
 
-template <class T>
-constexpr double flops_of_product = std::is_floating_point_v<T> ? 2.0 : 8.0;
-
 void expect_size(const char* routine, const char* name, std::int64_t size) {
   SEMCACHE_EXPECTS(size >= 0 && size <= std::numeric_limits<std::int32_t>::max(),
                    std::string("linalg::") + routine + ": " + name + " is " + std::to_string(size) + "; it must be between 0 and 2147483647");
@@ -74,8 +71,8 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   if (m == 0 || n == 0 || (k == 0 && beta == T(1))) return;
   const policy::Product product{operands[2].rows, operands[2].columns, static_cast<std::uint64_t>(k), ta, tb, beta != T(0)};
   const Options o = options();
-  const double flops = flops_of_product<T> * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(k, 1));
-  const policy::Grid grid = policy::grid_of(product, devices_for(o, flops / flops_per_second));
+  const double multiplications = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(k, 1));
+  const policy::Grid grid = policy::grid_of(product, devices_for(o, seconds_of_product<T>(multiplications)));
   const std::uint64_t columns_of_share = (product.n + grid.columns - 1) / grid.columns;
   const std::size_t pieces = o.pieces != 0 ? o.pieces : static_cast<std::size_t>(std::clamp<std::uint64_t>(columns_of_share / least_columns, 1, 8));
   const policy::Grid tasks_of_share = policy::pieces_that_fit(product, grid, pieces, task_bytes() / sizeof(T));
@@ -99,12 +96,12 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
   const std::int64_t results = transposed ? n : m, terms = transposed ? m : n;
   const std::vector<Matrix> operands{matrix("gemv", "A", a, m, n, lda, sizeof(T)), vector_of(x, terms), vector_of(y, results)};
   if (m == 0 || n == 0) return;  // as BLAS, which leaves y as it is
-  const std::size_t devices = devices_for(options(), sizeof(T) * static_cast<double>(m) * static_cast<double>(n) / bytes_per_second);
+  const double seconds = sizeof(T) * static_cast<double>(m) * static_cast<double>(n) / bytes_per_second;
   // Results where they are already; each device needs its rows of op(A), and all of x.
   const std::vector<Task> cut = [&] {
     std::vector<Task> list;
     const std::uint64_t most_results = task_bytes() / (sizeof(T) * std::max<std::uint64_t>(1, operands[1].rows));
-    for (const policy::Held& h : runs_of(operands[2], beta != T(0), devices)) {
+    for (const policy::Held& h : runs_of(operands[2], beta != T(0), seconds)) {
       std::uint32_t lane = 0;
       for (const policy::Run& r : policy::cut_to_fit(h.run, most_results)) {
         const Rectangle of_a = transposed ? Rectangle{0, operands[0].rows, r.begin, r.end} : Rectangle{r.begin, r.end, 0, operands[0].columns};

@@ -16,8 +16,7 @@ void spmv(T alpha, const Csr<T>& a, const T* x, T beta, T* y) {
   if (a.rows == 0) return;
   const auto rows = static_cast<std::uint64_t>(a.rows);
   const std::int64_t entries = a.entries;
-  const std::size_t devices =
-      devices_for(options(), (sizeof(T) + 4.0) * static_cast<double>(entries) / bytes_per_second + 3.0 * sizeof(T) * static_cast<double>(rows) / bytes_per_second);
+  const std::size_t devices = devices_of_sparse_product<T>(rows, static_cast<std::uint64_t>(entries));
   const std::shared_ptr<const Pattern> pattern =
       pattern_of({a.row_pointers, a.column_indices, rows, static_cast<std::uint64_t>(a.columns), entries}, devices,
                  task_bytes() / (sizeof(T) + sizeof(std::int32_t)));

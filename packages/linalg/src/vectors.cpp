@@ -107,8 +107,8 @@ void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y) {
   expect_count("axpby", n);
   if (n == 0) return;
   const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
-  const std::size_t devices = devices_for(options(), 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second);
-  const std::vector<policy::Held> runs = to_fit(runs_of(operands[beta == T(0) ? 0 : 1], true, devices), 2 * sizeof(T), 1);
+  const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
+  const std::vector<policy::Held> runs = to_fit(runs_of(operands[beta == T(0) ? 0 : 1], true, seconds), 2 * sizeof(T), 1);
   const std::vector<Task> cut = policy::cut(runs, {Access::read, beta == T(0) ? Access::overwrite : Access::read_write});
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
@@ -131,9 +131,9 @@ void scal(std::int64_t n, T alpha, T* x) {
   expect_count("scal", n);
   if (n == 0) return;
   const std::vector<Matrix> operands{vector_of(x, n)};
-  const std::size_t devices = devices_for(options(), 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second);
+  const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   Library& compute = library();
-  tasks::run(policy::cut(to_fit(runs_of(operands[0], true, devices), sizeof(T), 1), {Access::read_write}), operands,
+  tasks::run(policy::cut(to_fit(runs_of(operands[0], true, seconds), sizeof(T), 1), {Access::read_write}), operands,
              [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
                in_pieces(rows_of(task.parts[0].where), [&](std::uint64_t first, std::int32_t some) {
                  compute.scal(stream, scalar_of<T>, some, &alpha, static_cast<T*>(at[0].data) + first);
@@ -149,9 +149,9 @@ T dot(std::int64_t n, const T* x, const T* y) {
   const std::uint64_t block = policy::block_elements(count), blocks = (count + block - 1) / block;
   const Sums sums(blocks * sizeof(T));
   const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n), {sums.data(), blocks, 1, blocks, sizeof(T)}};
-  const std::size_t devices = devices_for(options(), 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second);
-  std::vector<policy::Held> runs = runs_of(operands[0], true, devices);
-  if (!between_blocks(runs, block)) runs = runs_of(operands[0], false, devices);
+  const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
+  std::vector<policy::Held> runs = runs_of(operands[0], true, seconds);
+  if (!between_blocks(runs, block)) runs = runs_of(operands[0], false, seconds);
   std::vector<Task> cut;
   for (const policy::Held& h : to_fit(runs, 2 * sizeof(T), block)) {
     const Rectangle elements{h.run.begin, h.run.end, 0, 1};

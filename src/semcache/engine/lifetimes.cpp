@@ -38,7 +38,7 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
 
 void Lifetimes::expect_part(const Memory& array, const Region& where) const {
   SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.freeing && !array.part, "a part of an array that has been freed, or of a part");
-  SEMCACHE_EXPECTS(s_.options.protocol != Protocol::off || !array.on_host(),
+  SEMCACHE_EXPECTS(s_.options.protocol != Protocol::off || !array.on_host() || array.announced,
                    std::string("a part of the mirror '") + s_.name(array) + "' with SEMCACHE_PROTOCOL=off, where the accesses of the program to "
                    "mirrors are not noticed. Use an array of semcache::Space");
   SEMCACHE_EXPECTS(!array.open, std::string("a part of '") + s_.name(array) + "', whose host accesses are not noticed any more (a kernel holds a "

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/tasks/lanes.hpp>
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct Lanes {
   std::uint64_t epoch = 0;                ///< of the runtime that the streams belong to
   std::vector<runtime::Stream> streams;   ///< by device and lane; an invalid queue: not made yet
 };
+
+/// How many tasks have been submitted, and how many of these some thread has waited for.
+std::atomic<std::uint64_t> submitted{0}, awaited{0};
 
 Lanes& all_lanes() {
   static Lanes* const lanes = new Lanes;  // calls may come from destructors of the program's statics
@@ -42,7 +46,11 @@ runtime::Stream lane(std::uint32_t device, std::uint32_t lane) {
   return stream;
 }
 
+void note_submitted() noexcept { submitted.fetch_add(1, std::memory_order_release); }
+
 void wait() {
+  const std::uint64_t now = submitted.load(std::memory_order_acquire);
+  if (now == awaited.load(std::memory_order_acquire)) return;
   if (device_count() == 0) return;  // no runtime runs, so there are no tasks
   std::vector<runtime::Stream> streams;
   {
@@ -53,6 +61,9 @@ void wait() {
   }
   for (const runtime::Stream& s : streams) {
     if (s.queue.valid()) runtime::wait_for_queue(s.queue);
+  }
+  std::uint64_t before = awaited.load(std::memory_order_relaxed);
+  while (before < now && !awaited.compare_exchange_weak(before, now, std::memory_order_acq_rel)) {
   }
 }
 

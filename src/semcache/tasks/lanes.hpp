@@ -16,7 +16,10 @@ inline constexpr std::uint32_t lanes_of_device = 4;
 /// @throws UsageError, DeviceError  as `runtime::new_stream`. Threads: any.
 [[nodiscard]] SEMCACHE_API runtime::Stream lane(std::uint32_t device, std::uint32_t lane);
 
-/// Waits until all tasks are done that any thread has submitted so far. @throws DeviceError. Threads: any.
+/// Notes that a task has been submitted to a lane, for `wait`.
+void note_submitted() noexcept;
+
+/// Waits until all tasks are done that any thread has submitted so far. Costs two loads where there are none. @throws DeviceError. Threads: any.
 SEMCACHE_API void wait();
 
 }  // namespace semcache::tasks

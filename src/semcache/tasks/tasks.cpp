@@ -231,6 +231,7 @@ void run(const std::vector<Task>& tasks, const std::vector<Matrix>& operands, co
     const runtime::Stream stream = lane(t.device, t.lane);
     const runtime::Launch launch(stream.queue, uses.data(), uses.size());
     const runtime::OnDevice on(t.device);
+    note_submitted();
     body(stream, t, here.data());
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/kernels/library_call.hpp>
+#include <semcache/kernels/spreading.hpp>
 
 #include <KokkosBlas2_gemv.hpp>
 #include <KokkosBlas3_gemm.hpp>
@@ -29,6 +30,7 @@ struct GEMM<SEMCACHE_KERNELS_EXEC SEMCACHE_KERNELS_VIEW(A), SEMCACHE_KERNELS_VIE
   static void gemm(SEMCACHE_KERNELS_PARAMETER const char transpose_a[], const char transpose_b[],
                    typename A::const_value_type& alpha, const A& a, const B& b, typename C::const_value_type& beta,
                    const C& c) {
+    if (semcache::kernels::spreading::gemm(SEMCACHE_KERNELS_INSTANCE, transpose_a[0], transpose_b[0], alpha, a, b, beta, c)) return;
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE)
         .reads(a, b)
         .overwrites(c, semcache::kernels::is_zero(beta))
@@ -56,6 +58,7 @@ struct GEMV<SEMCACHE_KERNELS_EXEC SEMCACHE_KERNELS_VIEW(A), SEMCACHE_KERNELS_VIE
 
   static void gemv(SEMCACHE_KERNELS_PARAMETER const char transpose[], typename A::const_value_type& alpha, const A& a,
                    const X& x, typename Y::const_value_type& beta, const Y& y) {
+    if (semcache::kernels::spreading::gemv(SEMCACHE_KERNELS_INSTANCE, transpose[0], alpha, a, x, beta, y)) return;
     // BLAS returns at once where the product has no terms, and then does not write the result.
     const bool unread = semcache::kernels::is_zero(beta) && a.size() != 0;
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE).reads(a, x).overwrites(y, unread).run([&] {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/kernels/library_call.hpp>
+#include <semcache/kernels/spreading.hpp>
 
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <KokkosSparse_spmv.hpp>
@@ -98,6 +99,7 @@ struct spmv_mv_tpl_spec_avail<SEMCACHE_KERNELS_SPARSE_ARGUMENTS, Integer> {
                                                                                                                      \
   static void FUNCTION(const semcache::Exec& exec, Handle* handle, const char mode[], const coefficient_type& alpha, \
                        const Matrix& a, const X& x, const coefficient_type& beta, const Y& y) {                      \
+    if (semcache::kernels::spreading::spmv(exec, mode[0], alpha, a, x, beta, y)) return;                             \
     auto* inner = semcache::kernels::detail::NativeHandle<S, Offset, Ordinal>::of(exec, *handle, handle->PLACE);     \
     semcache::kernels::detail::product(exec, mode, a, x, beta, y, [&] {                                              \
       KokkosSparse::spmv(exec.native(), inner, mode, alpha, semcache::kernels::detail::native_matrix(a),             \
@@ -140,6 +142,7 @@ struct SPMV<SEMCACHE_KERNELS_SPARSE_ARGUMENTS, true, Instantiated> {
   static void spmv(const KokkosKernels::Experimental::Controls& controls, const char mode[],
                    const coefficient_type& alpha, const Matrix& a, const X& x, const coefficient_type& beta,
                    const Y& y) {
+    if (semcache::kernels::spreading::spmv(semcache::Exec(), mode[0], alpha, a, x, beta, y)) return;
     // Transposed products scale y by beta first, and BLAS keeps NaN there even if beta is zero. So y is cleared instead.
     const bool cleared = mode[0] != NoTranspose[0] && mode[0] != Conjugate[0] && semcache::kernels::is_zero(beta);
     if (cleared) Kokkos::deep_copy(y, coefficient_type(0));

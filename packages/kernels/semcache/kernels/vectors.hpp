@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/kernels/library_call.hpp>
+#include <semcache/kernels/spreading.hpp>
 
 #include <KokkosBlas1_abs.hpp>
 #include <KokkosBlas1_axpby.hpp>
@@ -25,8 +26,8 @@
 namespace KokkosBlas {
 namespace Impl {
 
-// r = f(x), element by element, or one number for each column.
-#define SEMCACHE_KERNELS_OF_ONE(TYPE, FUNCTION)                                                                  \
+// r = f(x), element by element, or one number for each column. The other arguments are a statement that may make the call and return.
+#define SEMCACHE_KERNELS_OF_ONE(TYPE, FUNCTION, ...)                                                             \
   template <class R, SEMCACHE_KERNELS_OPERAND(X), int Rank>                                                      \
   struct FUNCTION##_tpl_spec_avail<SEMCACHE_KERNELS_EXEC R, SEMCACHE_KERNELS_VIEW(X), Rank> {                    \
     enum : bool { value = true };                                                                                \
@@ -39,18 +40,19 @@ namespace Impl {
                                                                                                                  \
     template <class... Options>                                                                                  \
     static void FUNCTION(SEMCACHE_KERNELS_PARAMETER const R& r, const X& x, const Options&... options) {         \
+      __VA_ARGS__                                                                                                \
       semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE).reads(x).overwrites(r, x.size() != 0).run([&] {  \
         auto native_r = semcache::kernels::native(r);                                                            \
         native::FUNCTION(SEMCACHE_KERNELS_ARGUMENT native_r, semcache::kernels::native(x), options...);          \
       });                                                                                                        \
     }                                                                                                            \
   };
-SEMCACHE_KERNELS_OF_ONE(Abs, abs)
-SEMCACHE_KERNELS_OF_ONE(Iamax, iamax)
-SEMCACHE_KERNELS_OF_ONE(Nrm1, nrm1)
-SEMCACHE_KERNELS_OF_ONE(Nrm2, nrm2)
-SEMCACHE_KERNELS_OF_ONE(Reciprocal, reciprocal)
-SEMCACHE_KERNELS_OF_ONE(Sum, sum)
+SEMCACHE_KERNELS_OF_ONE(Abs, abs, )
+SEMCACHE_KERNELS_OF_ONE(Iamax, iamax, )
+SEMCACHE_KERNELS_OF_ONE(Nrm1, nrm1, )
+SEMCACHE_KERNELS_OF_ONE(Nrm2, nrm2, if (semcache::kernels::spreading::nrm2(SEMCACHE_KERNELS_INSTANCE, r, x, options...)) return;)
+SEMCACHE_KERNELS_OF_ONE(Reciprocal, reciprocal, )
+SEMCACHE_KERNELS_OF_ONE(Sum, sum, )
 #undef SEMCACHE_KERNELS_OF_ONE
 
 template <class R, SEMCACHE_KERNELS_OPERAND(X), int Rank>
@@ -123,6 +125,7 @@ struct Dot<SEMCACHE_KERNELS_EXEC R, SEMCACHE_KERNELS_VIEW(X), SEMCACHE_KERNELS_V
                      semcache::kernels::native_t<Y>, RankX, RankY>;
 
   static void dot(SEMCACHE_KERNELS_PARAMETER const R& r, const X& x, const Y& y) {
+    if (semcache::kernels::spreading::dot(SEMCACHE_KERNELS_INSTANCE, r, x, y)) return;
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE).reads(x, y).overwrites(r, x.size() != 0).run([&] {
       auto native_r = semcache::kernels::native(r);  // not const: the BLAS variant of Kokkos-Kernels 3 takes it so
       native::dot(SEMCACHE_KERNELS_ARGUMENT native_r, semcache::kernels::native(x), semcache::kernels::native(y));
@@ -143,6 +146,7 @@ struct DotSpecialAccumulator<R, SEMCACHE_KERNELS_VIEW(X), SEMCACHE_KERNELS_VIEW(
       std::conditional_t<std::is_same<typename special::RV_Result, R>::value, Dot<R, native_x, native_y>, special>;
 
   static void dot(const typename special::RV_Result& r, const X& x, const Y& y) {
+    if (semcache::kernels::spreading::dot(SEMCACHE_KERNELS_INSTANCE, r, x, y)) return;
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE).reads(x, y).overwrites(r).run([&] {
       auto native_r = r;
       native::dot(native_r, semcache::kernels::native(x), semcache::kernels::native(y));
@@ -162,6 +166,7 @@ struct Axpby<SEMCACHE_KERNELS_EXEC A, SEMCACHE_KERNELS_VIEW(X), B, SEMCACHE_KERN
   using Y = SEMCACHE_KERNELS_VIEW(Y);
 
   static void axpby(SEMCACHE_KERNELS_PARAMETER const A& a, const X& x, const B& b, const Y& y) {
+    if (semcache::kernels::spreading::axpby(SEMCACHE_KERNELS_INSTANCE, a, x, b, y)) return;
     const auto run = [&](auto native_x, auto native_y) {
       using native = Axpby<SEMCACHE_KERNELS_NATIVE_EXEC semcache::kernels::native_t<A>, decltype(native_x),
                            semcache::kernels::native_t<B>, decltype(native_y), decltype(native_y)::rank>;
@@ -185,6 +190,7 @@ struct Scal<SEMCACHE_KERNELS_EXEC R, A, SEMCACHE_KERNELS_VIEW(X), Rank, true, In
   using X = SEMCACHE_KERNELS_VIEW(X);
 
   static void scal(SEMCACHE_KERNELS_PARAMETER const R& r, const A& a, const X& x) {
+    if (semcache::kernels::spreading::scal(SEMCACHE_KERNELS_INSTANCE, r, a, x)) return;
     const auto run = [&](auto native_r, auto native_x) {
       using native = Scal<SEMCACHE_KERNELS_NATIVE_EXEC decltype(native_r), semcache::kernels::native_t<A>,
                           decltype(native_x), decltype(native_x)::rank>;

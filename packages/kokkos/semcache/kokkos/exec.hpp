@@ -3,9 +3,11 @@
 #pragma once
 
 #include <semcache/kokkos/spaces.hpp>
+#include <semcache/tasks/lanes.hpp>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace semcache {
@@ -128,6 +130,14 @@ class Exec : public kokkos::NativeExec {
   }
 
   static const char* name() { return "SemCache"; }
+
+  /// Waits for all work on the instance, and for all tasks of library calls on any device (semcache/tasks), which belong to no instance.
+  /// @param name  a label for Kokkos' tools, from Kokkos 3.5 on
+  template <class... Name>
+  void fence(Name&&... name) const {
+    native_type::fence(std::forward<Name>(name)...);
+    tasks::wait();
+  }
 
   [[nodiscard]] const native_type& native() const { return *this; }
   [[nodiscard]] const kokkos::detail::SharedLease& shared_lease() const { return lease_; }

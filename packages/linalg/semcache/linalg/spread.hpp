@@ -5,7 +5,9 @@
 #include <semcache/base/error.hpp>
 #include <semcache/policy/spread.hpp>
 
+#include <complex>
 #include <cstddef>
+#include <cstdint>
 
 namespace semcache::linalg {
 
@@ -27,6 +29,20 @@ struct Options {
 [[nodiscard]] SEMCACHE_API Options options();
 /// Sets them. Threads: any; calls that have begun keep theirs.
 SEMCACHE_API void set_options(const Options& options);
+
+/// What a call would do now. A caller that has another way on one device asks before it calls. Each starts the runtime.
+/// @throws ConfigurationError  the runtime cannot start. Threads: any.
+/// Returns on how many devices a dense product of so many multiplications of two numbers of type T is computed.
+template <class T>
+[[nodiscard]] SEMCACHE_API std::size_t devices_of_product(double multiplications);
+/// Returns on how many devices a matrix of so many rows and entries is multiplied by a vector (`spmv`).
+template <class T>
+[[nodiscard]] SEMCACHE_API std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries);
+/// Returns on how many devices a function of vectors is computed. Vectors stay where they are: it is as many as the sparse matrix of as many rows
+/// has that was used last, or as hold this one already; otherwise as many as pay for so many bytes of all operands.
+/// @param vector  the one that decides, of n elements, in a tracked array
+template <class T>
+[[nodiscard]] SEMCACHE_API std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes);
 
 /// Waits until all calls of this package are done that any thread has made so far. Who uses results through SemCache (a launch, a copy, an
 /// access of the host) need not wait.

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kernels/compat.hpp>
+
+#ifdef SEMCACHE_ENABLE_LINALG
+#include <semcache/linalg.hpp>
+#endif
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+/// Calls on all devices of the process. A process with several devices hands the calls for which that pays to packages/linalg; all others, and
+/// those that it does not take, stay on the instance's device. Each function here returns whether it has made the call.
+namespace semcache::kernels::spreading {
+
+#ifdef SEMCACHE_ENABLE_LINALG
+
+/// Returns whether calls on the instance may use all devices: those on other devices than Kokkos' own (semcache::on) stay there.
+inline bool may_spread(const Exec& exec) {
+  return device_count() > 1 && runtime::spread() != policy::Spread::never && kokkos::detail::device_of_instance(exec) == 0;
+}
+
+/// The scalars of BLAS, as packages/linalg names them; void for others.
+template <class T>
+struct Scalar {
+  using type = std::conditional_t<std::is_same<T, float>::value || std::is_same<T, double>::value, T, void>;
+};
+template <class R>
+struct Scalar<Kokkos::complex<R>> {
+  using type = std::conditional_t<std::is_same<R, float>::value || std::is_same<R, double>::value, std::complex<R>, void>;
+};
+template <class T>
+using scalar_t = typename Scalar<std::remove_const_t<T>>::type;
+
+template <class View>
+using scalar_of = scalar_t<typename View::value_type>;
+/// Whether all of these views have elements of one such type.
+template <class First, class... Rest>
+constexpr bool have_one_scalar = !std::is_void<scalar_of<First>>::value && (std::is_same<scalar_of<First>, scalar_of<Rest>>::value && ...);
+
+/// A coefficient as packages/linalg takes it.
+template <class T, class Coefficient>
+[[nodiscard]] T number(const Coefficient& c) {
+  if constexpr (std::is_convertible<Coefficient, T>::value) return static_cast<T>(c);
+  else return T(c.real(), c.imag());  // Kokkos::complex
+}
+template <class Coefficient, class T>
+constexpr bool is_number = std::is_convertible<Coefficient, T>::value || std::is_same<scalar_t<Coefficient>, T>::value;
+
+template <class View>
+[[nodiscard]] auto data_of(const View& v) {
+  using T = scalar_of<View>;
+  using Element = std::conditional_t<std::is_const<typename View::value_type>::value, const T, T>;
+  return reinterpret_cast<Element*>(v.data());
+}
+/// Whether both share memory, or may.
+template <class X, class Y>
+[[nodiscard]] bool overlap(const X& x, const Y& y) {
+  const auto* const first_x = reinterpret_cast<const char*>(x.data());
+  const auto* const first_y = reinterpret_cast<const char*>(y.data());
+  return first_x < first_y + kokkos::detail::reach(y) * sizeof(typename Y::value_type) &&
+         first_y < first_x + kokkos::detail::reach(x) * sizeof(typename X::value_type);
+}
+template <class View>
+[[nodiscard]] bool is_contiguous_vector(const View& v) {
+  return v.extent(0) <= std::size_t(std::numeric_limits<std::int32_t>::max()) && (v.stride(0) == 1 || v.extent(0) < 2);
+}
+
+/// Whether all of them lie in arrays that SemCache keeps coherent. Views may also be made of any address.
+template <class... Views>
+[[nodiscard]] bool are_tracked(const Views&... views) {
+  return (is_tracked(views.data()) && ...);
+}
+
+/// A view of rank 2 as a column-major matrix, or as its transpose.
+struct Layout {
+  bool known = false;
+  bool transposed = false;
+  std::int64_t leading = 1;
+};
+template <class View>
+[[nodiscard]] Layout layout_of(const View& v) {
+  Layout l;
+  constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
+  const std::size_t rows = v.extent(0), columns = v.extent(1);
+  if (rows > most || columns > most) return l;
+  if (v.stride(0) == 1 || rows < 2) {
+    const std::size_t leading = columns < 2 ? rows : v.stride(1);
+    l = {leading <= most && leading >= rows, false, std::int64_t(std::max<std::size_t>(leading, 1))};
+  } else if (v.stride(1) == 1 || columns < 2) {
+    const std::size_t leading = v.stride(0);
+    l = {leading <= most && leading >= columns, true, std::int64_t(leading)};
+  }
+  return l;
+}
+
+/// What is done to an operand that is kept as its transpose, or not: `op` as Kokkos-Kernels names it. Returns false for the conjugate of a
+/// complex matrix that is not transposed, which BLAS lacks.
+template <class T>
+[[nodiscard]] bool operation(char op, bool kept_transposed, linalg::Transpose& is) {
+  const bool conjugate = (op == 'C' || op == 'c') && !std::is_floating_point<T>::value;
+  const bool transpose = (op != 'N' && op != 'n') != kept_transposed;
+  if (conjugate && !transpose) return false;
+  is = !transpose ? linalg::Transpose::no : conjugate ? linalg::Transpose::conjugate : linalg::Transpose::yes;
+  return true;
+}
+
+/// C = alpha op(A) op(B) + beta C.
+template <class Alpha, class A, class B, class Beta, class C>
+bool gemm(const Exec& exec, char op_a, char op_b, const Alpha& alpha, const A& a, const B& b, const Beta& beta, const C& c) {
+  if constexpr (have_one_scalar<A, B, C>) {
+    using T = scalar_of<C>;
+    if (!may_spread(exec) || !are_tracked(a, b, c) || overlap(a, c) || overlap(b, c)) return false;
+    const Layout of_a = layout_of(a), of_b = layout_of(b), of_c = layout_of(c);
+    if (!of_a.known || !of_b.known || !of_c.known) return false;
+    const std::int64_t m = c.extent(0), n = c.extent(1), k = op_a == 'N' || op_a == 'n' ? a.extent(1) : a.extent(0);
+    if (linalg::devices_of_product<T>(double(m) * double(n) * double(k)) == 1) return false;
+    // Where C is kept as its transpose, that is op(B)' op(A)'.
+    linalg::Transpose ta{}, tb{};
+    if (!operation<T>(op_a, of_a.transposed != of_c.transposed, ta) || !operation<T>(op_b, of_b.transposed != of_c.transposed, tb)) return false;
+    if (of_c.transposed) {
+      linalg::gemm<T>(tb, ta, n, m, k, number<T>(alpha), data_of(b), of_b.leading, data_of(a), of_a.leading, number<T>(beta), data_of(c), of_c.leading);
+    } else {
+      linalg::gemm<T>(ta, tb, m, n, k, number<T>(alpha), data_of(a), of_a.leading, data_of(b), of_b.leading, number<T>(beta), data_of(c), of_c.leading);
+    }
+    return true;
+  }
+  return false;
+}
+
+/// y = alpha op(A) x + beta y.
+template <class Alpha, class A, class X, class Beta, class Y>
+bool gemv(const Exec& exec, char op, const Alpha& alpha, const A& a, const X& x, const Beta& beta, const Y& y) {
+  if constexpr (have_one_scalar<A, X, Y>) {
+    using T = scalar_of<Y>;
+    if (!may_spread(exec) || a.size() == 0 || !are_tracked(a, x, y) || overlap(a, y) || overlap(x, y) || !is_contiguous_vector(x) || !is_contiguous_vector(y)) return false;
+    const Layout of_a = layout_of(a);
+    linalg::Transpose is{};
+    if (!of_a.known || !operation<T>(op, of_a.transposed, is)) return false;
+    if (linalg::devices_of_vectors<T>(data_of(y), y.extent(0), double(sizeof(T)) * double(a.size())) == 1) return false;
+    const std::int64_t rows = of_a.transposed ? a.extent(1) : a.extent(0), columns = of_a.transposed ? a.extent(0) : a.extent(1);
+    linalg::gemv<T>(is, rows, columns, number<T>(alpha), data_of(a), of_a.leading, data_of(x), number<T>(beta), data_of(y));
+    return true;
+  }
+  return false;
+}
+
+/// y = alpha x + beta y. Coefficients that are views stay at home.
+template <class Alpha, class X, class Beta, class Y>
+bool axpby(const Exec& exec, const Alpha& alpha, const X& x, const Beta& beta, const Y& y) {
+  if constexpr (X::rank == 1 && Y::rank == 1 && have_one_scalar<X, Y>) {
+    using T = scalar_of<Y>;
+    if constexpr (is_number<Alpha, T> && is_number<Beta, T>) {
+      const T factor = number<T>(alpha);
+      // Kokkos-Kernels does not read x where its coefficient is zero.
+      if (!may_spread(exec) || factor == T(0) || !are_tracked(x, y) || overlap(x, y) || !is_contiguous_vector(x) || !is_contiguous_vector(y)) return false;
+      const std::int64_t n = y.extent(0);
+      const bool reads_y = number<T>(beta) != T(0);
+      if (linalg::devices_of_vectors<T>(reads_y ? data_of(y) : const_cast<T*>(data_of(x)), n, 3.0 * sizeof(T) * double(n)) == 1) return false;
+      linalg::axpby<T>(n, factor, data_of(x), number<T>(beta), data_of(y));
+      return true;
+    }
+  }
+  return false;
+}
+
+/// r = alpha x.
+template <class R, class Alpha, class X>
+bool scal(const Exec& exec, const R& r, const Alpha& alpha, const X& x) {
+  if constexpr (X::rank == 1 && R::rank == 1 && have_one_scalar<R, X>) {
+    using T = scalar_of<R>;
+    if constexpr (is_number<Alpha, T>) {
+      // By zero it clears the result, whatever that was.
+      const T factor = number<T>(alpha);
+      if (!may_spread(exec) || factor == T(0) || !are_tracked(x, r) || !is_contiguous_vector(x) || !is_contiguous_vector(r)) return false;
+      const bool in_place = static_cast<const void*>(r.data()) == static_cast<const void*>(x.data());
+      if (!in_place && overlap(r, x)) return false;
+      const std::int64_t n = r.extent(0);
+      if (linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n)) == 1) return false;
+      if (in_place) linalg::scal<T>(n, factor, data_of(r));
+      else linalg::axpby<T>(n, factor, data_of(x), T(0), data_of(r));
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Stores a number where the program wants it: in host memory, in a mirror, or on the device.
+template <class R, class T>
+void store(const Exec& exec, const R& r, const T& value) {
+  using Result = typename R::non_const_value_type;
+  Result result;
+  if constexpr (std::is_convertible<T, Result>::value) result = static_cast<Result>(value);
+  else result = Result(value.real(), value.imag());
+  if constexpr (std::is_same<typename R::memory_space, Space>::value) Kokkos::deep_copy(exec, r, result);
+  else r() = result;
+}
+/// Whether `store` can: a result of rank 0, which the host reaches or which lies in our space.
+template <class R>
+constexpr bool is_storable = R::rank == 0 && (std::is_same<typename R::memory_space, Space>::value ||
+                                              Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename R::memory_space>::accessible);
+
+template <class T, class X, class Y>
+bool dots_spread(const Exec& exec, const X& x, const Y& y) {
+  if (!may_spread(exec) || !are_tracked(x, y) || x.extent(0) != y.extent(0) || !is_contiguous_vector(x) || !is_contiguous_vector(y)) return false;
+  const std::int64_t n = x.extent(0);
+  return linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n)) > 1;
+}
+
+/// r = sum of conj(x) y.
+template <class R, class X, class Y>
+bool dot(const Exec& exec, const R& r, const X& x, const Y& y) {
+  if constexpr (X::rank == 1 && Y::rank == 1 && have_one_scalar<X, Y>) {
+    if constexpr (is_storable<R>) {
+      using T = scalar_of<X>;
+      if constexpr (std::is_same<scalar_of<R>, T>::value) {
+        if (!dots_spread<T>(exec, x, y)) return false;
+        store(exec, r, linalg::dot<T>(x.extent(0), data_of(x), data_of(y)));
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// r = |x|, or its square.
+template <class R, class X>
+bool nrm2(const Exec& exec, const R& r, const X& x, bool take_root) {
+  if constexpr (X::rank == 1 && have_one_scalar<X>) {
+    if constexpr (is_storable<R>) {
+      using T = scalar_of<X>;
+      using Real = linalg::RealOf<T>;
+      if constexpr (std::is_same<std::remove_const_t<typename R::value_type>, Real>::value) {
+        if (!dots_spread<T>(exec, x, x)) return false;
+        store(exec, r, take_root ? linalg::nrm2<T>(x.extent(0), data_of(x)) : std::real(linalg::dot<T>(x.extent(0), data_of(x), data_of(x))));
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// y = alpha A x + beta y, of a CRS matrix with 32-bit row pointers and columns.
+template <class Alpha, class Matrix, class X, class Beta, class Y>
+bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, const X& x, const Beta& beta, const Y& y) {
+  using Values = typename Matrix::values_type;
+  if constexpr (X::rank == 1 && Y::rank == 1 && have_one_scalar<Values, X, Y>) {
+    using T = scalar_of<Y>;
+    if constexpr (sizeof(typename Matrix::non_const_size_type) == 4 && sizeof(typename Matrix::non_const_ordinal_type) == 4 && is_number<Alpha, T> &&
+                  is_number<Beta, T>) {
+      const bool plain = mode == 'N' || mode == 'n' || (std::is_floating_point<T>::value && (mode == 'C' || mode == 'c'));
+      const std::int64_t rows = a.numRows(), columns = a.numCols(), entries = a.nnz();
+      if (!plain || !may_spread(exec) || rows == 0 || std::int64_t(y.extent(0)) < rows || std::int64_t(x.extent(0)) < columns) return false;
+      if (entries > std::numeric_limits<std::int32_t>::max() || !are_tracked(a.values, a.graph.row_map, a.graph.entries, x, y)) return false;
+      if (!is_contiguous_vector(x) || !is_contiguous_vector(y) || overlap(x, y)) return false;
+      if (linalg::devices_of_sparse_product<T>(rows, entries) == 1) return false;
+      linalg::spmv<T>(number<T>(alpha), {rows, columns, entries, reinterpret_cast<const std::int32_t*>(a.graph.row_map.data()),
+                       reinterpret_cast<const std::int32_t*>(a.graph.entries.data()), data_of(a.values)}, data_of(x),
+                      number<T>(beta), data_of(y));
+      return true;
+    }
+  }
+  return false;
+}
+
+#else  // without packages/linalg
+
+#define SEMCACHE_KERNELS_AT_HOME(FUNCTION)      \
+  template <class... Arguments>                 \
+  constexpr bool FUNCTION(const Arguments&...) { \
+    return false;                               \
+  }
+SEMCACHE_KERNELS_AT_HOME(gemm)
+SEMCACHE_KERNELS_AT_HOME(gemv)
+SEMCACHE_KERNELS_AT_HOME(axpby)
+SEMCACHE_KERNELS_AT_HOME(scal)
+SEMCACHE_KERNELS_AT_HOME(dot)
+SEMCACHE_KERNELS_AT_HOME(nrm2)
+SEMCACHE_KERNELS_AT_HOME(spmv)
+#undef SEMCACHE_KERNELS_AT_HOME
+
+#endif
+
+}  // namespace semcache::kernels::spreading

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "support.hpp"
+
+#include <semcache/semcache.hpp>
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+// Calls of a process with several devices, of which each instance that is not on a device of its own uses all. The environment says how many
+// there are (SEMCACHE_DEVICES=3 SEMCACHE_SPREAD=always).
+namespace {
+using namespace test;
+
+/// How many devices hold a part of the array.
+template <class View>
+int devices_of(const View& v) {
+  std::set<std::uint32_t> devices;
+  const std::size_t bytes = semcache::kokkos::detail::reach(v) * sizeof(typename View::value_type);
+  for (const semcache::runtime::HeldBytes& h : semcache::runtime::holders(v.data(), bytes)) devices.insert(h.device);
+  return static_cast<int>(devices.size());
+}
+
+template <class View>
+View filled(const char* label, std::size_t rows, std::size_t columns, int seed) {
+  const View v(std::string(label), rows, columns);
+  fill(v, seed);
+  return v;
+}
+Vector filled(const char* label, std::size_t rows, int seed) {
+  const Vector v(std::string(label), rows);
+  fill(v, seed);
+  return v;
+}
+
+/// What a product of matrices is, element by element.
+template <class A, class B>
+Host product(char op_a, char op_b, const A& a, const B& b) {
+  const Host ha = elements(a), hb = elements(b);
+  const std::size_t m = op_a == 'N' ? ha.extent(0) : ha.extent(1), k = op_a == 'N' ? ha.extent(1) : ha.extent(0);
+  const std::size_t n = op_b == 'N' ? hb.extent(1) : hb.extent(0);
+  const Host c("expected", m, n);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t l = 0; l < k; ++l) sum += (op_a == 'N' ? ha(i, l) : ha(l, i)) * (op_b == 'N' ? hb(l, j) : hb(j, l));
+      c(i, j) = sum;
+    }
+  }
+  return c;
+}
+
+template <class A, class B, class C>
+void expect_products(const char* what) {
+  for (const char op_a : {'N', 'T', 'C'}) {
+    for (const char op_b : {'N', 'T'}) {
+      const A a = op_a == 'N' ? filled<A>("a", 40, 17, 1) : filled<A>("a", 17, 40, 1);
+      const B b = op_b == 'N' ? filled<B>("b", 17, 29, 2) : filled<B>("b", 29, 17, 2);
+      const C c("c", 40, 29);
+      KokkosBlas::gemm(&op_a, &op_b, 1.0, a, b, 0.0, c);
+      EXPECT_EQ(devices_of(c), semcache::device_count()) << what << op_a << op_b;
+      expect_equal(elements(c), product(op_a, op_b, a, b), std::string(what) + op_a + op_b);
+    }
+  }
+}
+
+}  // namespace
+
+KOKKOS_TEST(Spread, ProductsOfAllLayouts) {
+  expect_products<Matrix, Matrix, Matrix>("left ");
+  expect_products<RightMatrix, RightMatrix, RightMatrix>("right ");
+  expect_products<Matrix, RightMatrix, Matrix>("left right left ");
+  expect_products<RightMatrix, Matrix, RightMatrix>("right left right ");
+}
+
+KOKKOS_TEST(Spread, ProductsOfTiles) {
+  const Matrix a = filled<Matrix>("a", 50, 50, 1), b = filled<Matrix>("b", 50, 50, 2), c = filled<Matrix>("c", 50, 50, 3);
+  const auto ta = Kokkos::subview(a, Pair(3, 33), Pair(5, 20)), tb = Kokkos::subview(b, Pair(1, 16), Pair(9, 40));
+  const auto tc = Kokkos::subview(c, Pair(7, 37), Pair(2, 33));
+  const Host before = elements(c), expected = product('N', 'N', ta, tb);
+  KokkosBlas::gemm("N", "N", 1.0, ta, tb, 2.0, tc);
+  EXPECT_EQ(devices_of(c), semcache::device_count());
+  const Host after = elements(c);
+  for (std::size_t i = 0; i < 50; ++i) {
+    for (std::size_t j = 0; j < 50; ++j) {
+      const bool inside = i >= 7 && i < 37 && j >= 2 && j < 33;
+      ASSERT_EQ(after(i, j), inside ? 2 * before(i, j) + expected(i - 7, j - 2) : before(i, j)) << i << ' ' << j;
+    }
+  }
+}
+
+KOKKOS_TEST(Spread, MatrixByVector) {
+  for (const char op : {'N', 'T'}) {
+    const Matrix a = filled<Matrix>("a", 30, 21, 1);
+    const RightMatrix r = filled<RightMatrix>("r", 30, 21, 1);
+    const Vector x = filled("x", op == 'N' ? 21 : 30, 2), y = filled("y", op == 'N' ? 30 : 21, 3), z = filled("z", y.extent(0), 3);
+    const Host hx = elements(x), ha = elements(a), hy = elements(y);
+    KokkosBlas::gemv(&op, 3.0, a, x, -1.0, y);
+    EXPECT_EQ(devices_of(y), semcache::device_count());
+    KokkosBlas::gemv(&op, 3.0, r, x, -1.0, z);
+    const Host found = elements(y), of_right = elements(z);
+    for (std::size_t i = 0; i < y.extent(0); ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < x.extent(0); ++j) sum += (op == 'N' ? ha(i, j) : ha(j, i)) * hx(j, 0);
+      ASSERT_EQ(found(i, 0), 3 * sum - hy(i, 0)) << op << i;
+      ASSERT_EQ(of_right(i, 0), 3 * sum - hy(i, 0)) << op << i;
+    }
+  }
+}
+
+KOKKOS_TEST(Spread, VectorsAndNumbers) {
+  const std::size_t n = 3000;
+  const Vector x = filled("x", n, 1), y = filled("y", n, 2), z = filled("z", n, 3);
+  const Host hx = elements(x), hy = elements(y);
+  KokkosBlas::axpby(2.0, x, 3.0, y);
+  EXPECT_EQ(devices_of(y), semcache::device_count());
+  KokkosBlas::scal(z, -1.0, x);
+  KokkosBlas::scal(x, 4.0, x);
+  double dot = 0, square = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    hy(i, 0) = 2 * hx(i, 0) + 3 * hy(i, 0);
+    hx(i, 0) *= 4;
+    dot += hx(i, 0) * hy(i, 0);
+    square += hx(i, 0) * hx(i, 0);
+  }
+  expect_equal(elements(y), hy, "y");
+  expect_equal(elements(x), hx, "x");
+  EXPECT_EQ(elements(z)(5, 0), -hx(5, 0) / 4);
+  EXPECT_EQ(KokkosBlas::dot(x, y), dot);
+  EXPECT_DOUBLE_EQ(KokkosBlas::nrm2(x), std::sqrt(square));
+  EXPECT_EQ(KokkosBlas::nrm2_squared(x), square);
+  const Kokkos::View<double, Device> on_device("on device");
+  KokkosBlas::dot(on_device, x, y);
+  const auto mirror = Kokkos::create_mirror_view(on_device);
+  Kokkos::deep_copy(mirror, on_device);
+  EXPECT_EQ(mirror(), dot);
+  const auto in_mirror = Kokkos::create_mirror_view(on_device);
+  KokkosBlas::dot(in_mirror, x, y);
+  EXPECT_EQ(in_mirror(), dot);
+}
+
+KOKKOS_TEST(Spread, SparseByVectorAndKernelsOnItsResult) {
+  const int n = 2000;
+  using Crs = KokkosSparse::CrsMatrix<double, int, Device, void, int>;
+  const Crs::row_map_type::non_const_type rows("rows", n + 1);
+  const Crs::index_type columns("columns", 3 * n - 2);
+  const Crs::values_type values("values", 3 * n - 2);
+  {
+    const auto r = Kokkos::create_mirror_view(rows);
+    const auto c = Kokkos::create_mirror_view(columns);
+    const auto v = Kokkos::create_mirror_view(values);
+    int e = 0;
+    for (int i = 0; i < n; ++i) {
+      r(i) = e;
+      for (int j = std::max(0, i - 1); j <= std::min(n - 1, i + 1); ++j) {
+        c(e) = j;
+        v(e++) = i == j ? 2 : -1;
+      }
+    }
+    r(n) = e;
+    Kokkos::deep_copy(rows, r);
+    Kokkos::deep_copy(columns, c);
+    Kokkos::deep_copy(values, v);
+  }
+  const Crs a("tridiagonal", n, n, 3 * n - 2, values, rows, columns);
+  const Vector x = filled("x", n, 1), y("y", n);
+  for (int round = 0; round < 3; ++round) {
+    const Host hx = elements(x);
+    KokkosSparse::spmv("N", 1.0, a, x, 0.0, y);
+    EXPECT_EQ(devices_of(y), semcache::device_count());
+    Kokkos::fence();
+    const Host hy = elements(y);
+    for (int i = 0; i < n; ++i) {
+      ASSERT_EQ(hy(i, 0), 2 * hx(i, 0) - (i > 0 ? hx(i - 1, 0) : 0) - (i + 1 < n ? hx(i + 1, 0) : 0)) << i;
+    }
+    // A kernel at home reads and writes what lies on all devices.
+    Kokkos::parallel_for("next", Range(0, n), KOKKOS_LAMBDA(int i) { x(i) = y(i) + 1; });
+    semcache::Exec().fence();
+  }
+}
+
+KOKKOS_TEST(Spread, CallsOnAnInstanceOfADeviceStayThere) {
+  if (!semcache::runtime::devices_are_emulated()) GTEST_SKIP() << "libraries' handles belong to Kokkos' own GPU";
+#if SEMCACHE_KERNELS_INSTANCES
+  const std::uint32_t last = static_cast<std::uint32_t>(semcache::device_count()) - 1;
+  const Vector x(Kokkos::view_alloc(semcache::Space(last), "x"), 1000), y(Kokkos::view_alloc(semcache::Space(last), "y"), 1000);
+  KokkosBlas::axpby(semcache::on(last), 2.0, x, 3.0, y);
+  EXPECT_EQ(devices_of(y), 1);
+#else
+  GTEST_SKIP() << "functions of this Kokkos-Kernels take no instance";
+#endif
+}
