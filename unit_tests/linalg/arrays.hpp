@@ -5,6 +5,8 @@
 #include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.hpp>
 
+#include <gtest/gtest.h>
+
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +17,20 @@
 /// Arrays for tests of packages/linalg.
 namespace semcache::test {
 
-/// Runs `program` with a runtime of its own on so many emulated devices, and returns the statistics before the runtime ends.
+/// Runs `program` with a runtime of its own on so many emulated devices, and returns the statistics before the runtime ends. What the links
+/// carried must be what all arrays moved.
 inline Statistics on_devices(int devices, const std::function<void()>& program) {
   use_devices(devices);
   program();
   Statistics s = statistics();
   finalize();
+  Counters sum;
+  for (const LinkStatistics& l : s.links) {
+    (l.from == LinkStatistics::host ? sum.h2d : l.to == LinkStatistics::host ? sum.d2h : sum.between_devices) += l.traffic;
+  }
+  EXPECT_EQ(sum.h2d, s.total.h2d);
+  EXPECT_EQ(sum.d2h, s.total.d2h);
+  EXPECT_EQ(sum.between_devices, s.total.between_devices);
   return s;
 }
 

@@ -573,4 +573,30 @@ TEST(WriteReport, AFailureIsOneLineOnStderrThatNamesFileAndReason) {
   EXPECT_EQ(folder.entries(), 0u);
 }
 
+TEST(Report, SaysWhatEachLinkCarriedAndHowCallsWereCut) {
+  RecorderOptions options;
+  options.call_sites = true;
+  options.max_calls = 2;
+  Recorder recorder(options);
+  recorder.crossed(0, 1, 100);
+  recorder.crossed(0, 1, 20);
+  recorder.crossed(2, 1, 7);
+  ASSERT_TRUE(recorder.counts_library_calls());
+  recorder.library_call("gemm d, 4 x 4 x 4: 2 tasks on 2 devices, spread always");
+  for (int i = 0; i < 3; ++i) recorder.library_call("dot d, 4 elements: 1 task on device 0, spread never");
+  recorder.library_call("one more");
+  Statistics s = recorder.snapshot();
+  s.device_count = 2;
+  const json j = json::parse(json_report(s, ReportPlace{}));
+  EXPECT_EQ(j.at("links"), json::parse(R"([{"from": "host", "to": 0, "bytes": 120, "count": 2}, {"from": 1, "to": 0, "bytes": 7, "count": 1}])"));
+  ASSERT_EQ(j.at("library_calls").size(), 3u);
+  EXPECT_EQ(j.at("library_calls")[0].at("what"), "dot d, 4 elements: 1 task on device 0, spread never");
+  EXPECT_EQ(j.at("library_calls")[0].at("count"), 3);
+  EXPECT_EQ(j.at("library_calls")[2].at("what"), "(other calls)");
+  const std::string text = text_report(s, ReportPlace{});
+  EXPECT_TRUE(contains(text, "host to device 0"));
+  EXPECT_TRUE(contains(text, "device 1 to device 0"));
+  EXPECT_TRUE(contains(text, "3  dot d, 4 elements: 1 task on device 0, spread never"));
+}
+
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 
 namespace semcache::linalg {
 
@@ -68,26 +70,46 @@ void note_cut(const std::vector<policy::Run>& rows) {
   c.of[rows.back().end] = rows;
 }
 
-std::vector<policy::Held> runs_of(const Matrix& vector, bool has_content, double seconds_on_one) {
+VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one) {
   const Options o = options();
   const std::size_t most = devices_at_most(o), that_pay = policy::devices_that_pay(o.spread, seconds_on_one, most);
   if (o.spread != Spread::never) {
     Cuts& c = cuts();
     const std::lock_guard<std::mutex> lock(c.mutex);
     const auto found = c.of.find(vector.rows);
-    if (found != c.of.end() && found->second.size() <= most) return in_order(found->second);
+    if (found != c.of.end() && found->second.size() <= most) return {in_order(found->second), "as the sparse matrix of as many rows"};
   }
   const auto evenly_on = [&](std::size_t devices) {
     return in_order(policy::cut_evenly(vector.rows, devices, policy::block_elements(vector.rows)));
   };
-  if (!has_content || most == 1 || o.spread == Spread::never) return evenly_on(that_pay);
+  if (!has_content || most == 1 || o.spread == Spread::never) return {evenly_on(that_pay), why_so_many(o)};
   const std::vector<policy::Held> held = tasks::held_elements(vector);
   // What devices have read lies around what they have written, so even cuts are tried first. Content that lies on several devices stays there, so
   // that a small call does not gather what a large one has spread.
-  if (are_held(evenly_on(that_pay), held)) return evenly_on(that_pay);
-  if (are_held(evenly_on(most), held)) return evenly_on(most);
-  const std::vector<policy::Held> as_held = policy::cut_as_held(vector.rows, held, most);
-  return as_held.empty() ? evenly_on(that_pay) : as_held;
+  constexpr const char* where_it_lies = "where the vector lies";
+  if (are_held(evenly_on(that_pay), held)) return {evenly_on(that_pay), where_it_lies};
+  if (are_held(evenly_on(most), held)) return {evenly_on(most), where_it_lies};
+  std::vector<policy::Held> as_held = policy::cut_as_held(vector.rows, held, most);
+  if (!as_held.empty()) return {std::move(as_held), where_it_lies};
+  return {evenly_on(that_pay), why_so_many(o)};
+}
+
+const char* why_so_many(const Options& o) noexcept {
+  switch (o.spread) {
+    case Spread::always: return "spread always";
+    case Spread::never: return "spread never";
+    default: return "as many devices as pay";
+  }
+}
+
+void note_call(const char* routine, Scalar type, const std::string& shape, const std::vector<Task>& cut, const char* why) {
+  if (!runtime::reports_library_calls()) return;
+  std::set<std::uint32_t> devices;
+  for (const Task& t : cut) devices.insert(t.device);
+  const auto some = [](std::size_t n, const char* what) { return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s"); };
+  std::string text = std::string(routine) + ' ' + "sdcz"[static_cast<std::size_t>(type)] + ", " + shape + ": " + some(cut.size(), "task") + " on ";
+  text += devices.size() == 1 ? "device " + std::to_string(*devices.begin()) : some(devices.size(), "device");
+  runtime::note_library_call(text + ", " + why);
 }
 
 template <class T>
@@ -101,7 +123,7 @@ std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries)
 template <class T>
 std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes) {
   if (n == 0 || devices_at_most(options()) == 1) return 1;
-  return runs_of(vector_of(vector, n), true, bytes / bytes_per_second).size();
+  return cut_vector(vector_of(vector, n), true, bytes / bytes_per_second).runs.size();
 }
 
 #define SEMCACHE_LINALG_INSTANTIATE(T)                                                      \

@@ -8,6 +8,7 @@
 #include <semcache/tasks/tasks.hpp>
 
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -53,10 +54,21 @@ template <class T>
 /// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on.
 void note_cut(const std::vector<policy::Run>& rows);
 
+/// How a vector is cut.
+struct VectorCut {
+  std::vector<policy::Held> runs;
+  const char* why;  ///< for the report
+};
 /// Cuts a vector for the devices: as the rows were cut of the sparse matrix of as many rows that was used last; else where devices hold it already,
 /// if several do in fair shares; else evenly, between blocks (`policy::block_elements`), for as many devices as pay.
 /// @param has_content  the content is used, so where it is matters
 /// @param seconds_on_one  what the call takes on one device
-[[nodiscard]] std::vector<policy::Held> runs_of(const Matrix& vector, bool has_content, double seconds_on_one);
+[[nodiscard]] VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one);
+
+/// Counts a call for the report, if one is written: how it was cut, and why.
+/// @param shape  "400 x 400 x 400"
+void note_call(const char* routine, Scalar type, const std::string& shape, const std::vector<Task>& cut, const char* why);
+/// Why a call uses as many devices as `devices_for` says.
+[[nodiscard]] const char* why_so_many(const Options& options) noexcept;
 
 }  // namespace semcache::linalg

@@ -77,6 +77,7 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const std::size_t pieces = o.pieces != 0 ? o.pieces : static_cast<std::size_t>(std::clamp<std::uint64_t>(columns_of_share / least_columns, 1, 8));
   const policy::Grid tasks_of_share = policy::pieces_that_fit(product, grid, pieces, task_bytes() / sizeof(T));
   const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, tasks::lanes_of_device);
+  note_call("gemm", scalar_of<T>, std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k), cut, why_so_many(o));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& result = task.parts[2].where;
@@ -98,10 +99,11 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
   if (m == 0 || n == 0) return;  // as BLAS, which leaves y as it is
   const double seconds = sizeof(T) * static_cast<double>(m) * static_cast<double>(n) / bytes_per_second;
   // Results where they are already; each device needs its rows of op(A), and all of x.
+  const VectorCut along = cut_vector(operands[2], beta != T(0), seconds);
   const std::vector<Task> cut = [&] {
     std::vector<Task> list;
     const std::uint64_t most_results = task_bytes() / (sizeof(T) * std::max<std::uint64_t>(1, operands[1].rows));
-    for (const policy::Held& h : runs_of(operands[2], beta != T(0), seconds)) {
+    for (const policy::Held& h : along.runs) {
       std::uint32_t lane = 0;
       for (const policy::Run& r : policy::cut_to_fit(h.run, most_results)) {
         const Rectangle of_a = transposed ? Rectangle{0, operands[0].rows, r.begin, r.end} : Rectangle{r.begin, r.end, 0, operands[0].columns};
@@ -113,6 +115,7 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
     }
     return list;
   }();
+  note_call("gemv", scalar_of<T>, std::to_string(m) + " x " + std::to_string(n), cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& of_a = task.parts[0].where;

@@ -108,8 +108,9 @@ void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y) {
   if (n == 0) return;
   const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
   const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  const std::vector<policy::Held> runs = to_fit(runs_of(operands[beta == T(0) ? 0 : 1], true, seconds), 2 * sizeof(T), 1);
-  const std::vector<Task> cut = policy::cut(runs, {Access::read, beta == T(0) ? Access::overwrite : Access::read_write});
+  const VectorCut along = cut_vector(operands[beta == T(0) ? 0 : 1], true, seconds);
+  const std::vector<Task> cut = policy::cut(to_fit(along.runs, 2 * sizeof(T), 1), {Access::read, beta == T(0) ? Access::overwrite : Access::read_write});
+  note_call("axpby", scalar_of<T>, std::to_string(n) + " elements", cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     in_pieces(rows_of(task.parts[1].where), [&](std::uint64_t first, std::int32_t some) {
@@ -132,13 +133,15 @@ void scal(std::int64_t n, T alpha, T* x) {
   if (n == 0) return;
   const std::vector<Matrix> operands{vector_of(x, n)};
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
+  const VectorCut along = cut_vector(operands[0], true, seconds);
+  const std::vector<Task> cut = policy::cut(to_fit(along.runs, sizeof(T), 1), {Access::read_write});
+  note_call("scal", scalar_of<T>, std::to_string(n) + " elements", cut, along.why);
   Library& compute = library();
-  tasks::run(policy::cut(to_fit(runs_of(operands[0], true, seconds), sizeof(T), 1), {Access::read_write}), operands,
-             [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
-               in_pieces(rows_of(task.parts[0].where), [&](std::uint64_t first, std::int32_t some) {
-                 compute.scal(stream, scalar_of<T>, some, &alpha, static_cast<T*>(at[0].data) + first);
-               });
-             });
+  tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
+    in_pieces(rows_of(task.parts[0].where), [&](std::uint64_t first, std::int32_t some) {
+      compute.scal(stream, scalar_of<T>, some, &alpha, static_cast<T*>(at[0].data) + first);
+    });
+  });
 }
 
 template <class T>
@@ -150,14 +153,15 @@ T dot(std::int64_t n, const T* x, const T* y) {
   const Sums sums(blocks * sizeof(T));
   const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n), {sums.data(), blocks, 1, blocks, sizeof(T)}};
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  std::vector<policy::Held> runs = runs_of(operands[0], true, seconds);
-  if (!between_blocks(runs, block)) runs = runs_of(operands[0], false, seconds);
+  VectorCut along = cut_vector(operands[0], true, seconds);
+  if (!between_blocks(along.runs, block)) along = cut_vector(operands[0], false, seconds);
   std::vector<Task> cut;
-  for (const policy::Held& h : to_fit(runs, 2 * sizeof(T), block)) {
+  for (const policy::Held& h : to_fit(along.runs, 2 * sizeof(T), block)) {
     const Rectangle elements{h.run.begin, h.run.end, 0, 1};
     cut.push_back({h.device, 0, {{0, elements, Access::read}, {1, elements, Access::read},
                                  {2, {h.run.begin / block, (h.run.end + block - 1) / block, 0, 1}, Access::overwrite}}});
   }
+  note_call("dot", scalar_of<T>, std::to_string(n) + " elements", cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     compute.block_dots(stream, scalar_of<T>, rows_of(task.parts[0].where), block, at[0].data, at[1].data, at[2].data);

@@ -29,6 +29,15 @@ void Executor::execute(Step step) {
     for (std::size_t i = 0; i < counted.count; ++i) {
       s_.recorder.moved(counted.kinds[i], counted.label, bytes);
     }
+    if (step.kind == Step::Kind::copy && step.from.space != step.to.space) {
+      const std::uint32_t from = step.from.space.value, to = step.to.space.value;
+      if (step.over_host) {
+        s_.recorder.crossed(from, host_space.value, bytes);
+        s_.recorder.crossed(host_space.value, to, bytes);
+      } else {
+        s_.recorder.crossed(from, to, bytes);
+      }
+    }
   }
   tell(step);
 }

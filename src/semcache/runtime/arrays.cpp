@@ -449,9 +449,19 @@ void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uin
   r.engine->copies.filled(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
 }
 
-void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept {
+bool reports_library_calls() noexcept {
+  const Runtime* r = running();
+  return r != nullptr && r->recorder.counts_library_calls();
+}
+void note_library_call(const std::string& what) noexcept {
+  if (Runtime* r = running()) r->recorder.library_call(what);
+}
+
+void count_external_transfer(bool to_host, std::uint64_t bytes, std::uint32_t device) noexcept {
   if (Runtime* r = running()) {
     r->recorder.moved(to_host ? trace::Kind::d2h : trace::Kind::h2d, {}, bytes);
+    const std::uint32_t there = device_space(device).value;
+    r->recorder.crossed(to_host ? there : host_space.value, to_host ? host_space.value : there, bytes);
   }
 }
 

@@ -178,6 +178,11 @@ SEMCACHE_API void wait_for_queue(QueueId queue);
 /// Returns whether library calls are to use several devices, as SEMCACHE_SPREAD says. Starts the runtime.
 [[nodiscard]] SEMCACHE_API policy::Spread spread();
 
+/// Returns whether `note_library_call` counts, which is so where a report is written: its text need not be made otherwise. Starts nothing.
+[[nodiscard]] SEMCACHE_API bool reports_library_calls() noexcept;
+/// Counts a library call for the report. @param what  the routine, its shape, how it was cut for the devices, and why. Threads: any.
+SEMCACHE_API void note_library_call(const std::string& what) noexcept;
+
 /// Has a function called at the beginning of each `finalize`, by the thread that calls it, while the runtime still runs: libraries free there what they
 /// have kept in arrays. A function that is given several times is called once. It must not throw. Threads: any.
 SEMCACHE_API void before_end(void (*function)() noexcept);
@@ -212,7 +217,8 @@ SEMCACHE_API void copy_2d(void* to, std::size_t to_pitch, const void* from, std:
 SEMCACHE_API void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue);
 
 /// Counts a transfer over the link that the framework made itself (for example when it reads back a reduction's result).
-SEMCACHE_API void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept;
+/// @param device  the one at the link's other end
+SEMCACHE_API void count_external_transfer(bool to_host, std::uint64_t bytes, std::uint32_t device) noexcept;
 
 /// Returns the lowest address that can hold data; smaller numbers in a functor are no addresses
 /// (platform::Platform::lowest_address).

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/trace/recorder.hpp>
 
+#include <semcache/base/topology.hpp>
 #include <semcache/trace/detail/call_stack.hpp>
 #include <semcache/trace/detail/symbol.hpp>
 
@@ -84,6 +85,13 @@ struct Recorder::Cells {
   }
 };
 
+/// The traffic between each two memories.
+struct Recorder::Links {
+  static constexpr std::uint32_t memories = most_devices + 1;
+  std::atomic<std::uint64_t> bytes[memories][memories] = {};
+  std::atomic<std::uint64_t> count[memories][memories] = {};
+};
+
 /// The counters of a label are made at its first count, because most labels of a program with many never move.
 struct Recorder::LabelEntry {
   ~LabelEntry() { delete cells.load(); }
@@ -109,11 +117,14 @@ struct Recorder::Names {
   };
   std::map<std::string, Unknown, std::less<>> unknown;
   std::uint64_t other_unknown = 0;
+  std::map<std::string, std::uint64_t, std::less<>> library_calls;
+  std::uint64_t other_library_calls = 0;
 };
 
 Recorder::Recorder(RecorderOptions options)
     : options_(options),
       total_(std::make_unique<Cells>()),
+      links_(std::make_unique<Links>()),
       other_labels_(std::make_unique<Cells>()),
       names_(std::make_unique<Names>()) {
   (void)intern("(unlabelled)");
@@ -231,6 +242,27 @@ void Recorder::explain_unknown_launch(const char* type_name, std::string reason)
   }
 }
 
+void Recorder::crossed(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) noexcept {
+  links_->bytes[from][to].fetch_add(bytes, std::memory_order_relaxed);
+  links_->count[from][to].fetch_add(1, std::memory_order_relaxed);
+}
+
+void Recorder::library_call(std::string_view what) noexcept {
+  const std::lock_guard lock(names_->mutex);
+  if (const auto found = names_->library_calls.find(what); found != names_->library_calls.end()) {
+    ++found->second;
+    return;
+  }
+  if (names_->library_calls.size() < options_.max_calls) {
+    try {
+      names_->library_calls.emplace(what, 1);
+      return;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  ++names_->other_library_calls;
+}
+
 Counters Recorder::totals() const noexcept {
   Counters c = total_->read();
   c.launches = launches_.load(std::memory_order_relaxed);
@@ -270,6 +302,12 @@ Statistics Recorder::snapshot() const {
   const auto add = [](std::vector<NamedCounters>& to, std::string name, const Counters& counters) {
     if (size_of(counters) != size_of({})) to.push_back(NamedCounters{std::move(name), counters});
   };
+  for (std::uint32_t from = 0; from < Links::memories; ++from) {
+    for (std::uint32_t to = 0; to < Links::memories; ++to) {
+      const Traffic t{links_->bytes[from][to].load(std::memory_order_relaxed), links_->count[from][to].load(std::memory_order_relaxed)};
+      if (t.count > 0) s.links.push_back({static_cast<int>(from) - 1, static_cast<int>(to) - 1, t});
+    }
+  }
   std::uint32_t labels = 0;
   {
     const std::lock_guard lock(labels_mutex_);
@@ -293,6 +331,9 @@ Statistics Recorder::snapshot() const {
     Counters others;
     others.unknown_launches = names_->other_unknown;
     add(s.unknown_launch_names, "(other functors)", others);
+    for (const auto& [what, count] : names_->library_calls) s.library_calls.push_back({what, count});
+    std::stable_sort(s.library_calls.begin(), s.library_calls.end(), [](const LibraryCalls& a, const LibraryCalls& b) { return a.count > b.count; });
+    if (names_->other_library_calls > 0) s.library_calls.push_back({"(other calls)", names_->other_library_calls});
   }
 
   sort_by_traffic(s.labels);

@@ -45,6 +45,7 @@ struct RecorderOptions {
   std::size_t max_counted_labels = 16384; ///< labels with counters of their own; the others share "(other labels)"
   std::size_t max_names = 4096;          ///< unknown launches' names
   std::size_t max_stacks = 16384;        ///< call stacks; several may belong to one call site
+  std::size_t max_calls = 1024;          ///< texts of library calls; the others share "(other calls)"
 };
 
 /// Counts. The noexcept members never fail: where memory for a label's counters is missing, only the totals grow.
@@ -68,6 +69,12 @@ class SEMCACHE_API Recorder : base::Uncopied {
   void moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count = 1) noexcept;
   /// Does the same for an event without bytes.
   void count(Event event, LabelId label) noexcept;
+  /// Counts a copy from one memory to another one. @param from, to  0: the host; otherwise a device's index and 1
+  void crossed(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) noexcept;
+  /// Whether `library_call` counts: only where call sites are counted, because the texts cost time.
+  [[nodiscard]] bool counts_library_calls() const noexcept { return options_.call_sites; }
+  /// Counts a library call by the text that says how it was cut, and why.
+  void library_call(std::string_view what) noexcept;
   /// Counts a launch, known or unknown.
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
   /// Counts an unknown launch, in addition to launch().
@@ -109,6 +116,8 @@ class SEMCACHE_API Recorder : base::Uncopied {
   // Every thread counts launches at every kernel, so this counter has a cache line of its own.
   alignas(64) std::atomic<std::uint64_t> launches_{0};
   alignas(64) std::unique_ptr<Cells> total_;
+  struct Links;
+  std::unique_ptr<Links> links_;
   std::unique_ptr<Cells> other_labels_;
   std::atomic<std::uint64_t> unknown_launches_{0};
   std::atomic<std::uint64_t> native_captures_{0};

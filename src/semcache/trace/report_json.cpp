@@ -41,6 +41,13 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   for (const DeviceStatistics& d : s.devices) {
     j["devices"].push_back({{"name", d.name}, {"ordinal", d.ordinal}, {"mapped_bytes", d.mapped_bytes}, {"budget_bytes", d.budget_bytes}});
   }
+  const auto memory = [](int which) { return which == LinkStatistics::host ? Json("host") : Json(which); };
+  j["links"] = Json::array();
+  for (const LinkStatistics& l : s.links) {
+    j["links"].push_back({{"from", memory(l.from)}, {"to", memory(l.to)}, {"bytes", l.traffic.bytes}, {"count", l.traffic.count}});
+  }
+  j["library_calls"] = Json::array();
+  for (const LibraryCalls& c : s.library_calls) j["library_calls"].push_back({{"what", c.what}, {"count", c.count}});
   j["tracker"] = s.tracker;
   j["device_tracker"] = s.device_tracker;
   j["protocol"] = s.protocol;

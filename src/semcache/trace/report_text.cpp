@@ -154,6 +154,31 @@ std::string virtual_table(const VirtualTimes& v) {
   return "\n" + table.text();
 }
 
+/// Says what each link carried; one device's links are in the totals.
+std::string links_table(const Statistics& s) {
+  if (s.device_count < 2 || s.links.empty()) return {};
+  const auto memory = [](int which) { return which == LinkStatistics::host ? std::string("host") : "device " + std::to_string(which); };
+  Table table;
+  table.row({"link", "bytes", "", "operations"});
+  for (const LinkStatistics& l : s.links) {
+    table.row({memory(l.from) + " to " + memory(l.to), std::to_string(l.traffic.bytes), human(l.traffic.bytes), std::to_string(l.traffic.count)});
+  }
+  return "\n" + table.text();
+}
+
+std::string calls_table(const Statistics& s) {
+  if (s.library_calls.empty()) return {};
+  std::string out = "\n     times  library calls, and how they were cut\n";
+  for (std::size_t i = 0; i < s.library_calls.size() && i < most_rows; ++i) {
+    const std::string times = std::to_string(s.library_calls[i].count);
+    out += std::string(10 - std::min<std::size_t>(times.size(), 10), ' ') + times + "  " + s.library_calls[i].what + "\n";
+  }
+  if (s.library_calls.size() > most_rows) {
+    out += "            ... and " + std::to_string(s.library_calls.size() - most_rows) + " more; a report file that ends in .json has them all\n";
+  }
+  return out;
+}
+
 using Figure = std::pair<std::uint64_t, std::string>;  ///< a figure, and the label that has it
 
 std::string times(std::uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
@@ -367,10 +392,12 @@ std::string text_report(const Statistics& s, const ReportPlace& place) {
          (s.device_budget_bytes > 0 ? " of " + human(s.device_budget_bytes) : std::string()) + ", of it saved copies " + human(s.snapshot_bytes) +
          (s.derived_bytes > 0 ? ", derived values that may go " + human(s.derived_bytes) : std::string()) + "; directory " + human(s.directory_bytes) + "\n";
   out += totals_table(s.total);
+  out += links_table(s);
   if (s.virtual_time) out += virtual_table(*s.virtual_time);
   out += named_table("label", s.labels, Rows::labels);
   out += named_table("call site", s.call_sites, Rows::call_sites);
   out += unknown_table(s);
+  out += calls_table(s);
   const std::vector<std::string> sentences = advice(s);
   if (!sentences.empty()) out += "\n  what to do\n";
   for (const std::string& sentence : sentences) out += "  - " + sentence + "\n";

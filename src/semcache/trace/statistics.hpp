@@ -75,11 +75,27 @@ struct DeviceStatistics {
   std::uint64_t budget_bytes = 0; ///< how much may be in use (SEMCACHE_DEVICE_MEMORY)
 };
 
+/// What moved from one memory to another. What passes through the host counts on both links.
+struct LinkStatistics {
+  static constexpr int host = -1;
+  int from = host;  ///< the host, or a device by its place in Statistics::devices
+  int to = host;
+  Traffic traffic;
+};
+
+/// Library calls that were cut in the same way, or stayed on one device for the same reason.
+struct LibraryCalls {
+  std::string what;   ///< "gemm d, 400 x 400 x 400: by columns on 2 devices, 2 tasks each"
+  std::uint64_t count = 0;
+};
+
 struct Statistics {
   Counters total;
   std::vector<NamedCounters> labels;         ///< by label, largest traffic first
   std::vector<NamedCounters> call_sites;     ///< statements of the program; filled when SEMCACHE_REPORT is set
   std::vector<NamedCounters> unknown_launch_names;
+  std::vector<LinkStatistics> links;         ///< those that carried anything, by `from` and `to`
+  std::vector<LibraryCalls> library_calls;   ///< most calls first; filled when SEMCACHE_REPORT is set
   std::uint64_t live_device_bytes = 0;       ///< payload: sum of live device arrays
   std::uint64_t live_host_bytes = 0;         ///< payload: sum of live host mirrors
   std::uint64_t mapped_device_bytes = 0;     ///< device memory really in use, with snapshots (saved copies)

@@ -12,6 +12,7 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -25,6 +26,18 @@ namespace semcache::kernels::spreading {
 inline bool may_spread(const Exec& exec) {
   return device_count() > 1 && runtime::spread() != policy::Spread::never && kokkos::detail::device_of_instance(exec) == 0;
 }
+
+/// Counts a call that stays on one device, for the report. Only calls that might have used all devices are counted. Returns false.
+inline bool at_home(const char* routine, const char* why) {
+  if (runtime::reports_library_calls()) runtime::note_library_call(std::string(routine) + " of Kokkos-Kernels: on the instance's device, " + why);
+  return false;
+}
+constexpr const char* does_not_pay = "because more devices do not pay";
+constexpr const char* overlaps = "because its result shares memory with an operand";
+constexpr const char* has_strides = "because an operand has gaps in both directions, or 2^31 elements in a row";
+constexpr const char* is_untracked = "because an operand is in no array of SemCache";
+constexpr const char* is_conjugate = "because BLAS has no conjugate of a matrix that is not transposed, as these layouts need";
+constexpr const char* other_types = "because of its operands' ranks, scalars, or coefficients that are views";
 
 /// The scalars of BLAS, as packages/linalg names them; void for others.
 template <class T>
@@ -116,14 +129,18 @@ template <class Alpha, class A, class B, class Beta, class C>
 bool gemm(const Exec& exec, char op_a, char op_b, const Alpha& alpha, const A& a, const B& b, const Beta& beta, const C& c) {
   if constexpr (have_one_scalar<A, B, C>) {
     using T = scalar_of<C>;
-    if (!may_spread(exec) || !are_tracked(a, b, c) || overlap(a, c) || overlap(b, c)) return false;
+    if (!may_spread(exec)) return false;
+    if (!are_tracked(a, b, c)) return at_home("gemm", is_untracked);
+    if (overlap(a, c) || overlap(b, c)) return at_home("gemm", overlaps);
     const Layout of_a = layout_of(a), of_b = layout_of(b), of_c = layout_of(c);
-    if (!of_a.known || !of_b.known || !of_c.known) return false;
+    if (!of_a.known || !of_b.known || !of_c.known) return at_home("gemm", has_strides);
     const std::int64_t m = c.extent(0), n = c.extent(1), k = op_a == 'N' || op_a == 'n' ? a.extent(1) : a.extent(0);
-    if (linalg::devices_of_product<T>(double(m) * double(n) * double(k)) == 1) return false;
+    if (linalg::devices_of_product<T>(double(m) * double(n) * double(k)) == 1) return at_home("gemm", does_not_pay);
     // Where C is kept as its transpose, that is op(B)' op(A)'.
     linalg::Transpose ta{}, tb{};
-    if (!operation<T>(op_a, of_a.transposed != of_c.transposed, ta) || !operation<T>(op_b, of_b.transposed != of_c.transposed, tb)) return false;
+    if (!operation<T>(op_a, of_a.transposed != of_c.transposed, ta) || !operation<T>(op_b, of_b.transposed != of_c.transposed, tb)) {
+      return at_home("gemm", is_conjugate);
+    }
     if (of_c.transposed) {
       linalg::gemm<T>(tb, ta, n, m, k, number<T>(alpha), data_of(b), of_b.leading, data_of(a), of_a.leading, number<T>(beta), data_of(c), of_c.leading);
     } else {
@@ -131,7 +148,7 @@ bool gemm(const Exec& exec, char op_a, char op_b, const Alpha& alpha, const A& a
     }
     return true;
   }
-  return false;
+  return may_spread(exec) && at_home("gemm", other_types);
 }
 
 /// y = alpha op(A) x + beta y.
@@ -139,16 +156,19 @@ template <class Alpha, class A, class X, class Beta, class Y>
 bool gemv(const Exec& exec, char op, const Alpha& alpha, const A& a, const X& x, const Beta& beta, const Y& y) {
   if constexpr (have_one_scalar<A, X, Y>) {
     using T = scalar_of<Y>;
-    if (!may_spread(exec) || a.size() == 0 || !are_tracked(a, x, y) || overlap(a, y) || overlap(x, y) || !is_contiguous_vector(x) || !is_contiguous_vector(y)) return false;
+    if (!may_spread(exec) || a.size() == 0) return false;
+    if (!are_tracked(a, x, y)) return at_home("gemv", is_untracked);
+    if (overlap(a, y) || overlap(x, y)) return at_home("gemv", overlaps);
     const Layout of_a = layout_of(a);
+    if (!of_a.known || !is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("gemv", has_strides);
     linalg::Transpose is{};
-    if (!of_a.known || !operation<T>(op, of_a.transposed, is)) return false;
-    if (linalg::devices_of_vectors<T>(data_of(y), y.extent(0), double(sizeof(T)) * double(a.size())) == 1) return false;
+    if (!operation<T>(op, of_a.transposed, is)) return at_home("gemv", is_conjugate);
+    if (linalg::devices_of_vectors<T>(data_of(y), y.extent(0), double(sizeof(T)) * double(a.size())) == 1) return at_home("gemv", does_not_pay);
     const std::int64_t rows = of_a.transposed ? a.extent(1) : a.extent(0), columns = of_a.transposed ? a.extent(0) : a.extent(1);
     linalg::gemv<T>(is, rows, columns, number<T>(alpha), data_of(a), of_a.leading, data_of(x), number<T>(beta), data_of(y));
     return true;
   }
-  return false;
+  return may_spread(exec) && at_home("gemv", other_types);
 }
 
 /// y = alpha x + beta y. Coefficients that are views stay at home.
@@ -159,15 +179,20 @@ bool axpby(const Exec& exec, const Alpha& alpha, const X& x, const Beta& beta, c
     if constexpr (is_number<Alpha, T> && is_number<Beta, T>) {
       const T factor = number<T>(alpha);
       // Kokkos-Kernels does not read x where its coefficient is zero.
-      if (!may_spread(exec) || factor == T(0) || !are_tracked(x, y) || overlap(x, y) || !is_contiguous_vector(x) || !is_contiguous_vector(y)) return false;
+      if (!may_spread(exec) || factor == T(0) || y.extent(0) == 0) return false;
+      if (!are_tracked(x, y)) return at_home("axpby", is_untracked);
+      if (overlap(x, y)) return at_home("axpby", overlaps);
+      if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("axpby", has_strides);
       const std::int64_t n = y.extent(0);
       const bool reads_y = number<T>(beta) != T(0);
-      if (linalg::devices_of_vectors<T>(reads_y ? data_of(y) : const_cast<T*>(data_of(x)), n, 3.0 * sizeof(T) * double(n)) == 1) return false;
+      if (linalg::devices_of_vectors<T>(reads_y ? data_of(y) : const_cast<T*>(data_of(x)), n, 3.0 * sizeof(T) * double(n)) == 1) {
+        return at_home("axpby", does_not_pay);
+      }
       linalg::axpby<T>(n, factor, data_of(x), number<T>(beta), data_of(y));
       return true;
     }
   }
-  return false;
+  return may_spread(exec) && at_home("axpby", other_types);
 }
 
 /// r = alpha x.
@@ -178,17 +203,19 @@ bool scal(const Exec& exec, const R& r, const Alpha& alpha, const X& x) {
     if constexpr (is_number<Alpha, T>) {
       // By zero it clears the result, whatever that was.
       const T factor = number<T>(alpha);
-      if (!may_spread(exec) || factor == T(0) || !are_tracked(x, r) || !is_contiguous_vector(x) || !is_contiguous_vector(r)) return false;
+      if (!may_spread(exec) || factor == T(0) || r.extent(0) == 0) return false;
+      if (!are_tracked(x, r)) return at_home("scal", is_untracked);
       const bool in_place = static_cast<const void*>(r.data()) == static_cast<const void*>(x.data());
-      if (!in_place && overlap(r, x)) return false;
+      if (!in_place && overlap(r, x)) return at_home("scal", overlaps);
+      if (!is_contiguous_vector(x) || !is_contiguous_vector(r)) return at_home("scal", has_strides);
       const std::int64_t n = r.extent(0);
-      if (linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n)) == 1) return false;
+      if (linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n)) == 1) return at_home("scal", does_not_pay);
       if (in_place) linalg::scal<T>(n, factor, data_of(r));
       else linalg::axpby<T>(n, factor, data_of(x), T(0), data_of(r));
       return true;
     }
   }
-  return false;
+  return may_spread(exec) && at_home("scal", other_types);
 }
 
 /// Stores a number where the program wants it: in host memory, in a mirror, or on the device.
@@ -207,10 +234,12 @@ constexpr bool is_storable = R::rank == 0 && (std::is_same<typename R::memory_sp
                                               Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename R::memory_space>::accessible);
 
 template <class T, class X, class Y>
-bool dots_spread(const Exec& exec, const X& x, const Y& y) {
-  if (!may_spread(exec) || !are_tracked(x, y) || x.extent(0) != y.extent(0) || !is_contiguous_vector(x) || !is_contiguous_vector(y)) return false;
+bool dots_spread(const char* routine, const Exec& exec, const X& x, const Y& y) {
+  if (!may_spread(exec) || x.extent(0) != y.extent(0) || x.extent(0) == 0) return false;
+  if (!are_tracked(x, y)) return at_home(routine, is_untracked);
+  if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home(routine, has_strides);
   const std::int64_t n = x.extent(0);
-  return linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n)) > 1;
+  return linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n)) > 1 || at_home(routine, does_not_pay);
 }
 
 /// r = sum of conj(x) y.
@@ -220,13 +249,13 @@ bool dot(const Exec& exec, const R& r, const X& x, const Y& y) {
     if constexpr (is_storable<R>) {
       using T = scalar_of<X>;
       if constexpr (std::is_same<scalar_of<R>, T>::value) {
-        if (!dots_spread<T>(exec, x, y)) return false;
+        if (!dots_spread<T>("dot", exec, x, y)) return false;
         store(exec, r, linalg::dot<T>(x.extent(0), data_of(x), data_of(y)));
         return true;
       }
     }
   }
-  return false;
+  return may_spread(exec) && at_home("dot", other_types);
 }
 
 /// r = |x|, or its square.
@@ -237,13 +266,13 @@ bool nrm2(const Exec& exec, const R& r, const X& x, bool take_root) {
       using T = scalar_of<X>;
       using Real = linalg::RealOf<T>;
       if constexpr (std::is_same<std::remove_const_t<typename R::value_type>, Real>::value) {
-        if (!dots_spread<T>(exec, x, x)) return false;
+        if (!dots_spread<T>("nrm2", exec, x, x)) return false;
         store(exec, r, take_root ? linalg::nrm2<T>(x.extent(0), data_of(x)) : std::real(linalg::dot<T>(x.extent(0), data_of(x), data_of(x))));
         return true;
       }
     }
   }
-  return false;
+  return may_spread(exec) && at_home("nrm2", other_types);
 }
 
 /// y = alpha A x + beta y, of a CRS matrix with 32-bit row pointers and columns.
@@ -256,17 +285,20 @@ bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, cons
                   is_number<Beta, T>) {
       const bool plain = mode == 'N' || mode == 'n' || (std::is_floating_point<T>::value && (mode == 'C' || mode == 'c'));
       const std::int64_t rows = a.numRows(), columns = a.numCols(), entries = a.nnz();
-      if (!plain || !may_spread(exec) || rows == 0 || std::int64_t(y.extent(0)) < rows || std::int64_t(x.extent(0)) < columns) return false;
-      if (entries > std::numeric_limits<std::int32_t>::max() || !are_tracked(a.values, a.graph.row_map, a.graph.entries, x, y)) return false;
-      if (!is_contiguous_vector(x) || !is_contiguous_vector(y) || overlap(x, y)) return false;
-      if (linalg::devices_of_sparse_product<T>(rows, entries) == 1) return false;
+      if (!may_spread(exec) || rows == 0 || std::int64_t(y.extent(0)) < rows || std::int64_t(x.extent(0)) < columns) return false;
+      if (!plain) return at_home("spmv", "because the matrix is transposed or conjugate");
+      if (entries > std::numeric_limits<std::int32_t>::max()) return at_home("spmv", "because it has more than 2^31 - 1 entries");
+      if (!are_tracked(a.values, a.graph.row_map, a.graph.entries, x, y)) return at_home("spmv", is_untracked);
+      if (overlap(x, y)) return at_home("spmv", overlaps);
+      if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("spmv", has_strides);
+      if (linalg::devices_of_sparse_product<T>(rows, entries) == 1) return at_home("spmv", does_not_pay);
       linalg::spmv<T>(number<T>(alpha), {rows, columns, entries, reinterpret_cast<const std::int32_t*>(a.graph.row_map.data()),
                        reinterpret_cast<const std::int32_t*>(a.graph.entries.data()), data_of(a.values)}, data_of(x),
                       number<T>(beta), data_of(y));
       return true;
     }
   }
-  return false;
+  return may_spread(exec) && at_home("spmv", "because of its operands' ranks or scalars, or indices of 64 bits");
 }
 
 #else  // without packages/linalg

@@ -315,7 +315,9 @@ class Closure : public CaptureList {
   /// Waits for a total in a mirror, and counts the copy of a total to the host that Kokkos itself made over the link.
   void deliver_total([[maybe_unused]] std::size_t bytes) const {
     if constexpr (native_is_device) {
-      if (result_on_host_ && has_work_ && bytes != 0) runtime::count_external_transfer(true, bytes);
+      if (result_on_host_ && has_work_ && bytes != 0) {
+        runtime::count_external_transfer(true, bytes, runtime::device_of_stream(stream_));
+      }
       if (waits_for_result_) waits_for_result_->fence();
     }
   }
