@@ -4,6 +4,7 @@
 #include "bytes.hpp"
 
 #include <semcache/linalg.hpp>
+#include <semcache/policy/level3.hpp>
 
 #include <gtest/gtest.h>
 
@@ -312,6 +313,41 @@ TEST_F(LinalgLevel3Bytes, OfATriangularSolution) {
         EXPECT_EQ(b.get().back(), static_cast<double>(n * columns - 1) / 4);
         EXPECT_EQ(moved() - first, (Bytes{0, b_bytes, 0}));
       });
+    }
+  }
+}
+
+/// The input of syrk crosses the host's link once, whichever rows or columns of it the devices need; so do the parts of C, of which only the blocks
+/// on the diagonal are read where beta is zero.
+TEST_F(LinalgLevel3Bytes, OfAnUpdateOfATriangle) {
+  constexpr Size n = 96, k = 40;
+  for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
+    for (const Transpose transpose : {Transpose::no, Transpose::yes}) {
+      for (int p = 1; p <= 8; ++p) {
+        SCOPED_TRACE(std::to_string(p) + " " + static_cast<char>(triangle) + static_cast<char>(transpose));
+        on_devices(p, [&] {
+          Array<double> a(n * k, Where::host), c(n * n, Where::host);
+          a.set(std::vector<double>(n * k, 1.0));
+          c.set(std::vector<double>(n * n, 2.0));
+          const auto update = [&](double beta) {
+            syrk(triangle, transpose, n, k, 1.0, a.data(), transpose == Transpose::no ? n : k, beta, c.data(), n);
+          };
+          std::uint64_t blocks = 0;  // elements
+          for (const policy::Run& share : policy::cut_by_area({0, n}, n, triangle == Triangle::lower, static_cast<Size>(p))) {
+            for (const policy::Run& r : policy::cut_by_area(share, n, triangle == Triangle::lower, 2)) blocks += r.size() * r.size();
+          }
+          const Bytes before = moved();
+          update(0.0);
+          const Bytes first = moved();
+          EXPECT_EQ(first.h2d - before.h2d, (n * k + blocks) * sizeof(double));
+          EXPECT_EQ(first.d2h, before.d2h);
+          EXPECT_LE(first.between - before.between, static_cast<std::uint64_t>(p - 1) * n * k * sizeof(double));
+          update(1.0);
+          EXPECT_EQ(moved(), first);
+          const std::vector<double> result = c.get();
+          for (Size e = 0; e < result.size(); ++e) ASSERT_EQ(result[e], is_in(triangle, e % n, e / n) ? 2.0 * k : 2.0) << e;
+        });
+      }
     }
   }
 }
