@@ -56,7 +56,9 @@ Task task_of(const Level3& call, const Block& b) {
     t.parts.push_back({operand, where.empty() ? Rectangle{} : where, mode});
   };
   for (std::uint32_t i = 0; i < call.inputs; ++i) {
-    for (const Run& r : {b.columns, b.rows}) add(i, call.transposed ? Rectangle{0, call.k, r.begin, r.end} : Rectangle{r.begin, r.end, 0, call.k}, Access::read);
+    for (const Run& r : {b.columns, b.rows}) {
+      add(i, call.transposed ? Rectangle{0, call.k, r.begin, r.end} : Rectangle{r.begin, r.end, 0, call.k}, Access::read);
+    }
   }
   const Rectangle diagonal{b.columns.begin, b.columns.end, b.columns.begin, b.columns.end};
   // The other triangle of the block keeps its content, so the block is not overwritten, whether or not the call reads its result.
