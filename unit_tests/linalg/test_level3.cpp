@@ -317,6 +317,28 @@ TEST_F(LinalgLevel3Bytes, OfATriangularSolution) {
   }
 }
 
+/// A device that holds columns of the result already computes them.
+TEST_F(LinalgLevel3Bytes, OfColumnsThatADeviceHolds) {
+  constexpr Size n = 48;
+  constexpr std::uint64_t a_bytes = n * n * sizeof(double);
+  on_devices(2, [&] {
+    Array<double> a(n * n, Where::host), b(n * n, Where::host);
+    for (Size i = 0; i < n * n; ++i) a.data()[i] = i % (n + 1) == 0 ? 2.0 : 0.0;
+    std::fill(b.data(), b.data() + n * n, 8.0);
+    const auto solve = [&](double* first, Size columns) {
+      trsm(Side::left, Triangle::upper, Transpose::no, Diagonal::non_unit, n, number_of(columns), 1.0, a.data(), n, first, n);
+    };
+    set_options({Spread::always, 1, 1});
+    solve(b.data() + n * n / 2, n / 2);  // on device 0
+    const Bytes before = moved();
+    set_options({Spread::always, 0, 1});
+    solve(b.data(), n);
+    EXPECT_EQ(moved() - before, (Bytes{a_bytes / 2, 0, a_bytes}));
+    EXPECT_EQ(b.data()[0], 4.0);
+    EXPECT_EQ(b.data()[n * n - 1], 2.0);
+  });
+}
+
 /// The input of syrk crosses the host's link once, whichever rows or columns of it the devices need; so do the parts of C, of which only the blocks
 /// on the diagonal are read where beta is zero.
 TEST_F(LinalgLevel3Bytes, OfAnUpdateOfATriangle) {
