@@ -7,6 +7,8 @@
 
 #include <complex>
 #include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -48,6 +50,15 @@ Host elements(const View& view) {
 }
 inline Host elements(const Vector& view) {
   return elements(Kokkos::View<double**, Left, Device>(view.data(), view.extent(0), 1));
+}
+
+/// How many devices hold a part of the array.
+template <class View>
+int devices_of(const View& v) {
+  std::set<std::uint32_t> devices;
+  const std::size_t bytes = semcache::kokkos::detail::reach(v) * sizeof(typename View::value_type);
+  for (const semcache::runtime::HeldBytes& h : semcache::runtime::holders(v.data(), bytes)) devices.insert(h.device);
+  return static_cast<int>(devices.size());
 }
 
 inline void expect_equal(const Host& found, const Host& expected, const std::string& what) {

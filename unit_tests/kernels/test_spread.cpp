@@ -5,22 +5,12 @@
 #include <semcache/semcache.hpp>
 
 #include <cmath>
-#include <set>
 #include <vector>
 
 // Calls of a process with several devices, of which each instance that is not on a device of its own uses all. The environment says how many
 // there are (SEMCACHE_DEVICES=3 SEMCACHE_SPREAD=always).
 namespace {
 using namespace test;
-
-/// How many devices hold a part of the array.
-template <class View>
-int devices_of(const View& v) {
-  std::set<std::uint32_t> devices;
-  const std::size_t bytes = semcache::kokkos::detail::reach(v) * sizeof(typename View::value_type);
-  for (const semcache::runtime::HeldBytes& h : semcache::runtime::holders(v.data(), bytes)) devices.insert(h.device);
-  return static_cast<int>(devices.size());
-}
 
 template <class View>
 View filled(const char* label, std::size_t rows, std::size_t columns, int seed) {

@@ -13,3 +13,6 @@
 #include <semcache/kernels/exec_traits.hpp>
 #include <semcache/kernels/spmv.hpp>
 #include <semcache/kernels/vectors.hpp>
+#if SEMCACHE_KERNELS_INSTANCES
+#include <semcache/kernels/triangular.hpp>
+#endif

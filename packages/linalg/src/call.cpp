@@ -3,12 +3,29 @@
 #include "call.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace semcache::linalg {
+
+void expect_size(const char* routine, const char* name, std::int64_t size) {
+  SEMCACHE_EXPECTS(size >= 0 && size <= std::numeric_limits<std::int32_t>::max(),
+                   std::string("linalg::") + routine + ": " + name + " is " + std::to_string(size) + "; it must be between 0 and 2147483647");
+}
+
+Matrix matrix(const char* routine, const char* name, const void* data, std::int64_t rows, std::int64_t columns, std::int64_t leading,
+              std::size_t element_bytes) {
+  expect_size(routine, "a leading dimension", leading);
+  SEMCACHE_EXPECTS(leading >= std::max<std::int64_t>(1, rows),
+                   std::string("linalg::") + routine + ": the leading dimension of " + name + " is " + std::to_string(leading) +
+                       ", but it has " + std::to_string(rows) + " rows: it must be at least max(1, rows)");
+  return {data, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(leading),
+          static_cast<std::uint32_t>(element_bytes)};
+}
 
 std::size_t devices_at_most(const Options& o) {
   (void)runtime::device_ordinal(0);
@@ -24,6 +41,12 @@ std::uint64_t task_bytes() {
   std::uint64_t least = UINT64_MAX;
   for (int d = 0; d < device_count(); ++d) least = std::min(least, runtime::device_budget(static_cast<std::uint32_t>(d)));
   return least / 3;
+}
+
+std::size_t pieces_of_share(const Options& o, std::uint64_t columns) {
+  // Tasks of fewer columns than this do not use a GPU well.
+  constexpr std::uint64_t least_columns = 512;
+  return o.pieces != 0 ? o.pieces : static_cast<std::size_t>(std::clamp<std::uint64_t>(columns / least_columns, 1, 8));
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <semcache/linalg/spread.hpp>
 #include <semcache/tasks/tasks.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -32,6 +33,12 @@ template <class T>
   return {data, n, 1, n, sizeof(T)};
 }
 
+/// @throws UsageError  the size is negative, or does not fit BLAS' integers
+void expect_size(const char* routine, const char* name, std::int64_t size);
+/// Describes an operand. @throws UsageError  its leading dimension does not fit it
+[[nodiscard]] Matrix matrix(const char* routine, const char* name, const void* data, std::int64_t rows, std::int64_t columns,
+                            std::int64_t leading, std::size_t element_bytes);
+
 /// What calls take on one device, all operands there.
 template <class T>
 [[nodiscard]] double seconds_of_product(double multiplications) noexcept {
@@ -50,6 +57,9 @@ template <class T>
 /// Returns how many bytes a task's operands may have: some tasks' fit a device's budget together, so that the next one's operands arrive while one
 /// computes.
 [[nodiscard]] std::uint64_t task_bytes();
+
+/// Returns how many tasks a share of so many columns, or rows, is cut into at least.
+[[nodiscard]] std::size_t pieces_of_share(const Options& options, std::uint64_t columns);
 
 /// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on.
 void note_cut(const std::vector<policy::Run>& rows);

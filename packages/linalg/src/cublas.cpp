@@ -16,8 +16,16 @@ namespace {
 using Handle = struct cublasContext*;
 using Status = int;
 constexpr Status success = 0;
-constexpr int op_n = 0, op_t = 1, op_c = 2;  // cublasOperation_t
+constexpr int op_n = 0, op_t = 1, op_c = 2;              // cublasOperation_t
+constexpr int side_left = 0, side_right = 1;             // cublasSideMode_t
+constexpr int fill_lower = 0, fill_upper = 1;            // cublasFillMode_t
+constexpr int diagonal_non_unit = 0, diagonal_unit = 1;  // cublasDiagType_t
 using Gemm = Status (*)(Handle, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
+using Symm = Status (*)(Handle, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
+using Trmm = Status (*)(Handle, int, int, int, int, int, int, const void*, const void*, int, const void*, int, void*, int);
+using Trsm = Status (*)(Handle, int, int, int, int, int, int, const void*, const void*, int, void*, int);
+using Syrk = Status (*)(Handle, int, int, int, int, const void*, const void*, int, const void*, void*, int);
+using Syr2k = Status (*)(Handle, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
 using Gemv = Status (*)(Handle, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
 using Axpy = Status (*)(Handle, int, const void*, const void*, int, void*, int);
 using Scal = Status (*)(Handle, int, const void*, void*, int);
@@ -39,6 +47,15 @@ class Cublas : public Library {
       const char letter = "SDCZ"[t];
       const std::string prefix = std::string("cublas") + letter;
       find(gemm_[t], (prefix + "gemm_v2").c_str());
+      find(trmm_[t], (prefix + "trmm_v2").c_str());
+      find(trsm_[t], (prefix + "trsm_v2").c_str());
+      for (const bool hermitian : {false, true}) {
+        if (hermitian && t < 2) continue;  // real matrices have the names of symmetric ones only
+        const std::string kind = prefix + (hermitian ? "he" : "sy");
+        find(symm_[hermitian][t], (kind + "mm_v2").c_str());
+        find(syrk_[hermitian][t], (kind + "rk_v2").c_str());
+        find(syr2k_[hermitian][t], (kind + "r2k_v2").c_str());
+      }
       find(gemv_[t], (prefix + "gemv_v2").c_str());
       find(axpy_[t], (prefix + "axpy_v2").c_str());
       find(scal_[t], (prefix + "scal_v2").c_str());
@@ -51,6 +68,40 @@ class Cublas : public Library {
             std::int32_t ldc) override {
     with_handle(stream, "gemm", [&](Handle handle) {
       return gemm_[index(type)](handle, operation(transpose_a), operation(transpose_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    });
+  }
+  void symm(const runtime::Stream& stream, Scalar type, bool hermitian, char side, char triangle, std::int32_t m, std::int32_t n,
+            const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
+            std::int32_t ldc) override {
+    with_handle(stream, hermitian ? "hemm" : "symm", [&](Handle handle) {
+      return symm_[hermitian][index(type)](handle, side_of(side), fill(triangle), m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+    });
+  }
+  void trmm(const runtime::Stream& stream, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m,
+            std::int32_t n, const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) override {
+    with_handle(stream, "trmm", [&](Handle handle) {
+      // cuBLAS has an operand for the result, which may be B.
+      return trmm_[index(type)](handle, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n, alpha, a, lda, b, ldb,
+                                b, ldb);
+    });
+  }
+  void trsm(const runtime::Stream& stream, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m,
+            std::int32_t n, const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) override {
+    with_handle(stream, "trsm", [&](Handle handle) {
+      return trsm_[index(type)](handle, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n, alpha, a, lda, b, ldb);
+    });
+  }
+  void syrk(const runtime::Stream& stream, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
+            const void* alpha, const void* a, std::int32_t lda, const void* beta, void* c, std::int32_t ldc) override {
+    with_handle(stream, hermitian ? "herk" : "syrk", [&](Handle handle) {
+      return syrk_[hermitian][index(type)](handle, fill(triangle), operation(transpose), n, k, alpha, a, lda, beta, c, ldc);
+    });
+  }
+  void syr2k(const runtime::Stream& stream, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
+             const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
+             std::int32_t ldc) override {
+    with_handle(stream, hermitian ? "her2k" : "syr2k", [&](Handle handle) {
+      return syr2k_[hermitian][index(type)](handle, fill(triangle), operation(transpose), n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     });
   }
   void axpy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, const void* x, void* y) override {
@@ -91,6 +142,10 @@ class Cublas : public Library {
   static std::size_t index(Scalar type) noexcept { return static_cast<std::size_t>(type); }
   static int operation(char transpose) noexcept { return transpose == 'N' ? op_n : transpose == 'T' ? op_t : op_c; }
 
+  static int side_of(char side) noexcept { return side == 'L' ? side_left : side_right; }
+  static int fill(char triangle) noexcept { return triangle == 'L' ? fill_lower : fill_upper; }
+  static int diagonal_of(char diagonal) noexcept { return diagonal == 'U' ? diagonal_unit : diagonal_non_unit; }
+
   template <class Function>
   void find(Function& function, const char* name) {
     linalg::find(file_, "cuBLAS", function, name, "another version is needed (11 to 13)");
@@ -130,6 +185,11 @@ class Cublas : public Library {
   Status (*destroy_)(Handle) = nullptr;
   Status (*set_stream_)(Handle, void*) = nullptr;
   Gemm gemm_[4] = {};
+  Symm symm_[2][4] = {};  // symmetric, Hermitian
+  Trmm trmm_[4] = {};
+  Trsm trsm_[4] = {};
+  Syrk syrk_[2][4] = {};
+  Syr2k syr2k_[2][4] = {};
   Gemv gemv_[4] = {};
   Axpy axpy_[4] = {};
   Scal scal_[4] = {};

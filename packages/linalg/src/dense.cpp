@@ -5,29 +5,10 @@
 #include <semcache/linalg/dense.hpp>
 
 #include <algorithm>
-#include <limits>
-#include <string>
-#include <type_traits>
 
 namespace semcache::linalg {
 
 namespace {
-
-void expect_size(const char* routine, const char* name, std::int64_t size) {
-  SEMCACHE_EXPECTS(size >= 0 && size <= std::numeric_limits<std::int32_t>::max(),
-                   std::string("linalg::") + routine + ": " + name + " is " + std::to_string(size) + "; it must be between 0 and 2147483647");
-}
-
-/// Checks an operand's leading dimension, and describes the operand.
-Matrix matrix(const char* routine, const char* name, const void* data, std::int64_t rows, std::int64_t columns, std::int64_t leading,
-              std::size_t element_bytes) {
-  expect_size(routine, "a leading dimension", leading);
-  SEMCACHE_EXPECTS(leading >= std::max<std::int64_t>(1, rows),
-                   std::string("linalg::") + routine + ": the leading dimension of " + name + " is " + std::to_string(leading) +
-                       ", but it has " + std::to_string(rows) + " rows: it must be at least max(1, rows)");
-  return {data, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(leading),
-          static_cast<std::uint32_t>(element_bytes)};
-}
 
 /// For each share of a product, the device that holds most of what only this share uses: its part of the result, and of the operand that is cut.
 std::vector<std::uint32_t> devices_of_shares(const policy::Product& p, const policy::Grid& grid, const std::vector<Matrix>& operands) {
@@ -52,9 +33,6 @@ std::vector<std::uint32_t> devices_of_shares(const policy::Product& p, const pol
   return policy::assign(held);
 }
 
-/// Tasks of fewer columns than this do not use a GPU well.
-constexpr std::uint64_t least_columns = 512;
-
 }  // namespace
 
 template <class T>
@@ -74,7 +52,7 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const double multiplications = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(k, 1));
   const policy::Grid grid = policy::grid_of(product, devices_for(o, seconds_of_product<T>(multiplications)));
   const std::uint64_t columns_of_share = (product.n + grid.columns - 1) / grid.columns;
-  const std::size_t pieces = o.pieces != 0 ? o.pieces : static_cast<std::size_t>(std::clamp<std::uint64_t>(columns_of_share / least_columns, 1, 8));
+  const std::size_t pieces = pieces_of_share(o, columns_of_share);
   const policy::Grid tasks_of_share = policy::pieces_that_fit(product, grid, pieces, task_bytes() / sizeof(T));
   const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, tasks::lanes_of_device);
   note_call("gemm", scalar_of<T>, std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k), cut, why_so_many(o));

@@ -7,10 +7,24 @@
 #include <cstddef>
 
 // The Fortran interface, which every BLAS has. Complex numbers are passed by address, as all arguments are.
+#define SEMCACHE_LINALG_DECLARE_SYMMETRIC(letter, kind)                                                                                    \
+  void letter##kind##mm_(const char*, const char*, const std::int32_t*, const std::int32_t*, const void*, const void*,                     \
+                         const std::int32_t*, const void*, const std::int32_t*, const void*, void*, const std::int32_t*, std::size_t,      \
+                         std::size_t);                                                                                                     \
+  void letter##kind##rk_(const char*, const char*, const std::int32_t*, const std::int32_t*, const void*, const void*,                     \
+                         const std::int32_t*, const void*, void*, const std::int32_t*, std::size_t, std::size_t);                          \
+  void letter##kind##r2k_(const char*, const char*, const std::int32_t*, const std::int32_t*, const void*, const void*,                    \
+                          const std::int32_t*, const void*, const std::int32_t*, const void*, void*, const std::int32_t*, std::size_t,     \
+                          std::size_t);
 #define SEMCACHE_LINALG_DECLARE(letter)                                                                                                    \
   void letter##gemm_(const char*, const char*, const std::int32_t*, const std::int32_t*, const std::int32_t*, const void*, const void*,    \
                      const std::int32_t*, const void*, const std::int32_t*, const void*, void*, const std::int32_t*, std::size_t,          \
                      std::size_t);                                                                                                         \
+  SEMCACHE_LINALG_DECLARE_SYMMETRIC(letter, sy)                                                                                            \
+  void letter##trmm_(const char*, const char*, const char*, const char*, const std::int32_t*, const std::int32_t*, const void*,            \
+                     const void*, const std::int32_t*, void*, const std::int32_t*, std::size_t, std::size_t, std::size_t, std::size_t);    \
+  void letter##trsm_(const char*, const char*, const char*, const char*, const std::int32_t*, const std::int32_t*, const void*,            \
+                     const void*, const std::int32_t*, void*, const std::int32_t*, std::size_t, std::size_t, std::size_t, std::size_t);    \
   void letter##axpy_(const std::int32_t*, const void*, const void*, const std::int32_t*, void*, const std::int32_t*);                      \
   void letter##scal_(const std::int32_t*, const void*, void*, const std::int32_t*);                                                        \
   void letter##gemv_(const char*, const std::int32_t*, const std::int32_t*, const void*, const void*, const std::int32_t*, const void*,     \
@@ -21,8 +35,11 @@ SEMCACHE_LINALG_DECLARE(s)
 SEMCACHE_LINALG_DECLARE(d)
 SEMCACHE_LINALG_DECLARE(c)
 SEMCACHE_LINALG_DECLARE(z)
+SEMCACHE_LINALG_DECLARE_SYMMETRIC(c, he)
+SEMCACHE_LINALG_DECLARE_SYMMETRIC(z, he)
 }
 #undef SEMCACHE_LINALG_DECLARE
+#undef SEMCACHE_LINALG_DECLARE_SYMMETRIC
 
 namespace semcache::linalg {
 
@@ -36,12 +53,39 @@ namespace {
     case Scalar::z: return z##routine##_(__VA_ARGS__);  \
   }
 
+#define SEMCACHE_LINALG_BY_KIND(type, hermitian, routine, ...)                 \
+  if (hermitian) {                                                             \
+    return type == Scalar::c ? che##routine##_(__VA_ARGS__) : zhe##routine##_(__VA_ARGS__); \
+  }                                                                            \
+  SEMCACHE_LINALG_BY_TYPE(type, sy##routine, __VA_ARGS__)
+
 class HostBlas : public Library {
  public:
   void gemm(const runtime::Stream&, Scalar type, char transpose_a, char transpose_b, std::int32_t m, std::int32_t n, std::int32_t k,
             const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
             std::int32_t ldc) override {
     SEMCACHE_LINALG_BY_TYPE(type, gemm, &transpose_a, &transpose_b, &m, &n, &k, alpha, a, &lda, b, &ldb, beta, c, &ldc, 1, 1)
+  }
+  void symm(const runtime::Stream&, Scalar type, bool hermitian, char side, char triangle, std::int32_t m, std::int32_t n, const void* alpha,
+            const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c, std::int32_t ldc) override {
+    SEMCACHE_LINALG_BY_KIND(type, hermitian, mm, &side, &triangle, &m, &n, alpha, a, &lda, b, &ldb, beta, c, &ldc, 1, 1)
+  }
+  void trmm(const runtime::Stream&, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m, std::int32_t n,
+            const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) override {
+    SEMCACHE_LINALG_BY_TYPE(type, trmm, &side, &triangle, &transpose, &diagonal, &m, &n, alpha, a, &lda, b, &ldb, 1, 1, 1, 1)
+  }
+  void trsm(const runtime::Stream&, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m, std::int32_t n,
+            const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) override {
+    SEMCACHE_LINALG_BY_TYPE(type, trsm, &side, &triangle, &transpose, &diagonal, &m, &n, alpha, a, &lda, b, &ldb, 1, 1, 1, 1)
+  }
+  void syrk(const runtime::Stream&, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
+            const void* alpha, const void* a, std::int32_t lda, const void* beta, void* c, std::int32_t ldc) override {
+    SEMCACHE_LINALG_BY_KIND(type, hermitian, rk, &triangle, &transpose, &n, &k, alpha, a, &lda, beta, c, &ldc, 1, 1)
+  }
+  void syr2k(const runtime::Stream&, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
+             const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
+             std::int32_t ldc) override {
+    SEMCACHE_LINALG_BY_KIND(type, hermitian, r2k, &triangle, &transpose, &n, &k, alpha, a, &lda, b, &ldb, beta, c, &ldc, 1, 1)
   }
   void axpy(const runtime::Stream&, Scalar type, std::int32_t n, const void* alpha, const void* x, void* y) override {
     SEMCACHE_LINALG_BY_TYPE(type, axpy, &n, alpha, x, &one_, y, &one_)
@@ -97,6 +141,7 @@ class HostBlas : public Library {
 
   const std::int32_t one_ = 1;
 };
+#undef SEMCACHE_LINALG_BY_KIND
 #undef SEMCACHE_LINALG_BY_TYPE
 
 }  // namespace

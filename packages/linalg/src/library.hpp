@@ -29,6 +29,22 @@ class Library {
   virtual void gemm(const runtime::Stream& stream, Scalar type, char transpose_a, char transpose_b, std::int32_t m, std::int32_t n,
                     std::int32_t k, const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta,
                     void* c, std::int32_t ldc) = 0;
+  /// C = alpha A B + beta C with A on the left, or alpha B A + beta C, where A is symmetric or Hermitian. `side` and the like are BLAS' letters.
+  virtual void symm(const runtime::Stream& stream, Scalar type, bool hermitian, char side, char triangle, std::int32_t m, std::int32_t n,
+                    const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
+                    std::int32_t ldc) = 0;
+  /// B = alpha op(A) B, or alpha B op(A); or their solutions.
+  virtual void trmm(const runtime::Stream& stream, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m,
+                    std::int32_t n, const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) = 0;
+  virtual void trsm(const runtime::Stream& stream, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m,
+                    std::int32_t n, const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) = 0;
+  /// The triangle of C = alpha A A' + beta C, or alpha A' A + beta C. Where Hermitian, both coefficients are real.
+  virtual void syrk(const runtime::Stream& stream, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
+                    const void* alpha, const void* a, std::int32_t lda, const void* beta, void* c, std::int32_t ldc) = 0;
+  /// The triangle of C = alpha A B' + alpha' B A' + beta C, or alpha A' B + alpha' B' A + beta C. Where Hermitian, beta is real.
+  virtual void syr2k(const runtime::Stream& stream, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
+                     const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
+                     std::int32_t ldc) = 0;
   virtual void axpy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, const void* x, void* y) = 0;
   virtual void scal(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, void* x) = 0;
   virtual void copy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* x, void* y) = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace semcache::policy {
 
@@ -150,7 +151,6 @@ std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std:
   };
   const Run inner{0, p.k};
   std::vector<std::vector<Task>> of_share;
-  std::size_t most = 0;
   for (const Run& c : cut_evenly(p.n, grid.columns)) {
     for (const Run& r : cut_evenly(p.m, grid.rows)) {
       std::vector<Task>& tasks = of_share.emplace_back();
@@ -165,13 +165,17 @@ std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std:
                             {2, Rectangle{rows.begin, rows.end, columns.begin, columns.end}, p.reads_c ? Access::read_write : Access::overwrite}}});
         }
       }
-      most = std::max(most, tasks.size());
     }
   }
-  // One task of each share in turn, so that all devices begin at once.
+  return in_turn(std::move(of_share));
+}
+
+std::vector<Task> in_turn(std::vector<std::vector<Task>> shares) {
+  std::size_t most = 0;
+  for (const std::vector<Task>& share : shares) most = std::max(most, share.size());
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < most; ++i) {
-    for (std::vector<Task>& share : of_share) {
+    for (std::vector<Task>& share : shares) {
       if (i < share.size()) tasks.push_back(std::move(share[i]));
     }
   }

@@ -116,6 +116,9 @@ struct Grid {
 [[nodiscard]] SEMCACHE_API std::vector<Task> cut(const Product& product, const Grid& grid, const std::vector<std::uint32_t>& devices,
                                                  const Grid& pieces, std::uint32_t lanes);
 
+/// Puts the tasks of several shares in one order: one task of each share in turn, so that all devices begin at once.
+[[nodiscard]] SEMCACHE_API std::vector<Task> in_turn(std::vector<std::vector<Task>> shares);
+
 /// Cuts a function of vectors of one length, element by element, into one task for each run. Each operand's part has the run's elements.
 [[nodiscard]] SEMCACHE_API std::vector<Task> cut(const std::vector<Held>& runs, const std::vector<Access>& operands);
 

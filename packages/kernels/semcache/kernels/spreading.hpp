@@ -151,6 +151,39 @@ bool gemm(const Exec& exec, char op_a, char op_b, const Alpha& alpha, const A& a
   return may_spread(exec) && at_home("gemm", other_types);
 }
 
+/// `trmm` or `trsm` of packages/linalg, with a triangular A on either side. Where B is kept as its transpose, the other side of A is meant, and
+/// where A is, its other triangle.
+template <class Routine, class Alpha, class A, class B>
+bool triangular(const char* name, const Routine& routine, const Exec& exec, char side, char uplo, char op, char diagonal, const Alpha& alpha,
+                const A& a, const B& b) {
+  if constexpr (have_one_scalar<A, B>) {
+    using T = scalar_of<B>;
+    if (!may_spread(exec) || b.size() == 0) return false;
+    if (!are_tracked(a, b)) return at_home(name, is_untracked);
+    if (overlap(a, b)) return at_home(name, overlaps);
+    const Layout of_a = layout_of(a), of_b = layout_of(b);
+    if (!of_a.known || !of_b.known) return at_home(name, has_strides);
+    linalg::Transpose is{};
+    if (!operation<T>(op, of_a.transposed != of_b.transposed, is)) return at_home(name, is_conjugate);
+    if (linalg::devices_of_product<T>(double(b.extent(0)) * double(b.extent(1)) * double(a.extent(0)) / 2) == 1) return at_home(name, does_not_pay);
+    const bool left = (side == 'L' || side == 'l') != of_b.transposed, upper = (uplo == 'U' || uplo == 'u') != of_a.transposed;
+    const std::int64_t rows = of_b.transposed ? b.extent(1) : b.extent(0), columns = of_b.transposed ? b.extent(0) : b.extent(1);
+    routine(left ? linalg::Side::left : linalg::Side::right, upper ? linalg::Triangle::upper : linalg::Triangle::lower, is,
+            diagonal == 'U' || diagonal == 'u' ? linalg::Diagonal::unit : linalg::Diagonal::non_unit, rows, columns, number<T>(alpha), data_of(a),
+            of_a.leading, data_of(b), of_b.leading);
+    return true;
+  }
+  return may_spread(exec) && at_home(name, other_types);
+}
+template <class... Arguments>
+bool trmm(const Exec& exec, const Arguments&... arguments) {
+  return triangular("trmm", [](const auto&... all) { linalg::trmm(all...); }, exec, arguments...);
+}
+template <class... Arguments>
+bool trsm(const Exec& exec, const Arguments&... arguments) {
+  return triangular("trsm", [](const auto&... all) { linalg::trsm(all...); }, exec, arguments...);
+}
+
 /// y = alpha op(A) x + beta y.
 template <class Alpha, class A, class X, class Beta, class Y>
 bool gemv(const Exec& exec, char op, const Alpha& alpha, const A& a, const X& x, const Beta& beta, const Y& y) {
@@ -310,6 +343,8 @@ bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, cons
   }
 SEMCACHE_KERNELS_AT_HOME(gemm)
 SEMCACHE_KERNELS_AT_HOME(gemv)
+SEMCACHE_KERNELS_AT_HOME(trmm)
+SEMCACHE_KERNELS_AT_HOME(trsm)
 SEMCACHE_KERNELS_AT_HOME(axpby)
 SEMCACHE_KERNELS_AT_HOME(scal)
 SEMCACHE_KERNELS_AT_HOME(dot)
