@@ -26,18 +26,17 @@ std::vector<std::int64_t> cut(std::int64_t total, int parts, std::int64_t grain)
   return at;
 }
 
-int expect_devices(const char* variant, int devices, int most) {
+int expect_devices(const std::string& who, int devices, int most) {
   const int wanted = std::max(1, devices);
-  const std::string prefix = std::string("--variant ") + variant;
-  if (wanted > most) throw semcache::ConfigurationError(prefix + " runs on one device, and --devices is " + std::to_string(devices) + ": leave --devices out");
+  if (wanted > most) throw semcache::ConfigurationError(who + " runs on one device, and --devices is " + std::to_string(devices) + ": leave --devices out");
   int present = 0;
   const cudaError_t status = cudaGetDeviceCount(&present);
   if (status != cudaSuccess) {
-    throw semcache::ConfigurationError(prefix + " needs a GPU, and cudaGetDeviceCount says " + cudaGetErrorName(status) + " (" +
-                                       cudaGetErrorString(status) + "). Install NVIDIA's driver, or choose another machine or variant");
+    throw semcache::ConfigurationError(who + " needs a GPU, and cudaGetDeviceCount says " + cudaGetErrorName(status) + " (" +
+                                       cudaGetErrorString(status) + "). Install NVIDIA's driver on a machine with a GPU");
   }
   if (present < wanted) {
-    throw semcache::ConfigurationError(prefix + ": " + std::to_string(wanted) + " GPUs are asked for, and there are " + std::to_string(present) +
+    throw semcache::ConfigurationError(who + ": " + std::to_string(wanted) + " GPUs are asked for, and there are " + std::to_string(present) +
                                        ": lower --devices");
   }
   return wanted;

@@ -14,7 +14,7 @@ constexpr int most_devices = 16;
 
 class HandTuned : public Variant {
  public:
-  explicit HandTuned(int devices) : devices_(expect_devices("hand-tuned", devices, most_devices)) {}
+  explicit HandTuned(int devices) : devices_(expect_devices("--variant hand-tuned", devices, most_devices)) {}
   void* allocate_host(const char*, std::size_t bytes) override { return allocate_page_locked(bytes); }
   void deallocate_host(void* data) noexcept override { free_page_locked(data); }
 
@@ -37,7 +37,7 @@ class HandTuned : public Variant {
 /// Managed memory moves when it is touched, and the program gives no hints. Nobody counts what moves.
 class Unified : public Calls {
  public:
-  explicit Unified(int devices) : device_(expect_devices("unified", devices, 1) - 1), stream_(device_), blas_(device_, stream_) {}
+  explicit Unified(int devices) : device_(expect_devices("--variant unified", devices, 1) - 1), stream_(device_), blas_(device_, stream_) {}
   ~Unified() override { deallocate_host(sums_); }
 
   void* allocate_host(const char*, std::size_t bytes) override {

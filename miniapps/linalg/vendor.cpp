@@ -15,7 +15,7 @@ using Vector = DeviceArray<double>;
 
 class Vendor : public Variant {
  public:
-  explicit Vendor(int devices) : devices_(expect_devices("vendor", devices, 1)), stream_(0), blas_(0, stream_) {}
+  explicit Vendor(int devices) : devices_(expect_devices("--variant vendor", devices, 1)), stream_(0), blas_(0, stream_) {}
   void* allocate_host(const char*, std::size_t bytes) override { return allocate_page_locked(bytes); }
   void deallocate_host(void* data) noexcept override { free_page_locked(data); }
 
