@@ -95,5 +95,6 @@ int main(int argc, char** argv) {
   defaults.n = 32;
   defaults.iterations = 50;
   defaults.matrix = "7-point";
-  return run(argc, argv, {"cg", "conjugate gradients: --matrix 7-point on a cube of n x n x n points, or tridiagonal of n rows", defaults, {"7-point", "tridiagonal"}, &work});
+  constexpr const char* what = "conjugate gradients: --matrix 7-point on a cube of n x n x n points, or tridiagonal of n rows";
+  return run(argc, argv, {"cg", what, defaults, {"7-point", "tridiagonal"}, &work});
 }

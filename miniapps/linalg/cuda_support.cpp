@@ -28,7 +28,10 @@ std::vector<std::int64_t> cut(std::int64_t total, int parts, std::int64_t grain)
 
 int expect_devices(const std::string& who, int devices, int most) {
   const int wanted = std::max(1, devices);
-  if (wanted > most) throw semcache::ConfigurationError(who + " runs on one device, and --devices is " + std::to_string(devices) + ": leave --devices out");
+  if (wanted > most) {
+    throw semcache::ConfigurationError(who + " runs on " + std::to_string(most) + " device at most, and --devices is " + std::to_string(devices) +
+                                       ": leave --devices out");
+  }
   int present = 0;
   const cudaError_t status = cudaGetDeviceCount(&present);
   if (status != cudaSuccess) {
@@ -112,9 +115,9 @@ void Copies::to_device(double* device, const double* host, std::int64_t host_lea
     return;
   }
   const auto width = static_cast<std::size_t>(rows) * sizeof(double);
-  LINALG_EXPECT(cudaMemcpy2DAsync(device, width, host, static_cast<std::size_t>(host_leading) * sizeof(double), width, static_cast<std::size_t>(columns),
-                                  cudaMemcpyHostToDevice, stream));
-  note(moved_.h2d, width * static_cast<std::size_t>(columns));
+  const auto host_pitch = static_cast<std::size_t>(host_leading) * sizeof(double), count = static_cast<std::size_t>(columns);
+  LINALG_EXPECT(cudaMemcpy2DAsync(device, width, host, host_pitch, width, count, cudaMemcpyHostToDevice, stream));
+  note(moved_.h2d, width * count);
 }
 
 }  // namespace linalg_miniapps

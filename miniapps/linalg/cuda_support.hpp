@@ -24,7 +24,8 @@ void expect_launched(const char* kernel);
 /// Numbers from 0 to `total` that cut it into about equal parts. Cuts lie at multiples of `grain`, so parts of a small total may be empty.
 [[nodiscard]] std::vector<std::int64_t> cut(std::int64_t total, int parts, std::int64_t grain);
 
-/// Returns how many GPUs to use: `devices`, or 1 for 0. @throws semcache::ConfigurationError  the machine has fewer, or more than `most` are asked for
+/// Returns how many GPUs to use: `devices`, or 1 for 0.
+/// @throws semcache::ConfigurationError  the machine has fewer, or more than `most` are asked for
 [[nodiscard]] int expect_devices(const std::string& who, int devices, int most);
 [[nodiscard]] Facts facts_of(int devices, std::optional<semcache::Counters> moved);
 /// Lets the first `devices` GPUs reach each other's memory where they can. Returns whether all can.

@@ -9,8 +9,8 @@ namespace linalg_miniapps {
 namespace {
 
 [[noreturn]] void refuse(const std::string& name) {
-  throw semcache::ConfigurationError("--variant " + name + " is not in this build: it needs a CUDA compiler. Configure with -DSemCache_ENABLE_CUDA=ON, "
-                                     "with nvcc in PATH or as -DCMAKE_CUDA_COMPILER, or choose semcache or copy-every-call");
+  throw semcache::ConfigurationError("--variant " + name + " is not in this build: it needs a CUDA compiler. Configure with "
+                                     "-DSemCache_ENABLE_CUDA=ON, with nvcc in PATH or as -DCMAKE_CUDA_COMPILER, or choose another variant");
 }
 
 }  // namespace

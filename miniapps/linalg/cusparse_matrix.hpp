@@ -24,13 +24,12 @@ class CusparseMatrix {
     LINALG_EXPECT(cudaSetDevice(0));
     LINALG_EXPECT(cusparseCreate(&handle_));
     LINALG_EXPECT(cusparseSetStream(handle_, stream));
-    LINALG_EXPECT(cusparseCreateConstCsr(&matrix_, a.rows, a.rows, a.entries, a.row_pointers, a.columns, a.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                                         CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+    LINALG_EXPECT(cusparseCreateConstCsr(&matrix_, a.rows, a.rows, a.entries, a.row_pointers, a.columns, a.values, CUSPARSE_INDEX_32I,
+                                         CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
     LINALG_EXPECT(cusparseCreateConstDnVec(&x_, a.rows, x, CUDA_R_64F));
     LINALG_EXPECT(cusparseCreateDnVec(&y_, a.rows, y, CUDA_R_64F));
     std::size_t bytes = 0;
-    LINALG_EXPECT(cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, x_, &zero_, y_, CUDA_R_64F, CUSPARSE_SPMV_ALG_DEFAULT,
-                                          &bytes));
+    LINALG_EXPECT(cusparseSpMV_bufferSize(handle_, as_it_is, &one_, matrix_, x_, &zero_, y_, CUDA_R_64F, algorithm, &bytes));
     buffer_ = DeviceArray<char>(0, static_cast<std::int64_t>(bytes));
   }
   ~CusparseMatrix() {
@@ -44,16 +43,16 @@ class CusparseMatrix {
 
   /// Lets cuSPARSE study the matrix, so that later products may take less time.
   void study() {
-    LINALG_EXPECT(cusparseSpMV_preprocess(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, x_, &zero_, y_, CUDA_R_64F, CUSPARSE_SPMV_ALG_DEFAULT,
-                                          buffer_.data()));
+    LINALG_EXPECT(cusparseSpMV_preprocess(handle_, as_it_is, &one_, matrix_, x_, &zero_, y_, CUDA_R_64F, algorithm, buffer_.data()));
   }
   /// y = A x, by the default algorithm
   void multiply() const {
-    LINALG_EXPECT(cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, x_, &zero_, y_, CUDA_R_64F, CUSPARSE_SPMV_ALG_DEFAULT,
-                               buffer_.data()));
+    LINALG_EXPECT(cusparseSpMV(handle_, as_it_is, &one_, matrix_, x_, &zero_, y_, CUDA_R_64F, algorithm, buffer_.data()));
   }
 
  private:
+  static constexpr cusparseOperation_t as_it_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  static constexpr cusparseSpMVAlg_t algorithm = CUSPARSE_SPMV_ALG_DEFAULT;
   static constexpr double one_ = 1.0, zero_ = 0.0;
   cusparseHandle_t handle_ = nullptr;
   cusparseConstSpMatDescr_t matrix_ = nullptr;

@@ -4,6 +4,8 @@
 
 #include "cuda_support.hpp"
 
+#include <algorithm>
+
 namespace linalg_miniapps {
 
 namespace kernels {
@@ -35,8 +37,9 @@ void launch_block_dots(cudaStream_t stream, std::int64_t n, std::int64_t block, 
 void launch_spmv(cudaStream_t stream, const DeviceRows& a, const double* x, double* y) {
   if (a.rows == 0) return;
   const std::int64_t of_block = a.entries > entries_of_long_row * a.rows ? long_rows_of_block : rows_of_block;
-  kernels::spmv_d<<<blocks_for(a.rows, of_block), kernels::threads, 0, stream>>>(static_cast<unsigned long long>(a.rows), static_cast<int>(of_block), 1.0,
-                                                                                 a.row_pointers, a.columns, a.values, x, 0.0, y);
+  const auto rows = static_cast<unsigned long long>(a.rows);
+  kernels::spmv_d<<<blocks_for(a.rows, of_block), kernels::threads, 0, stream>>>(rows, static_cast<int>(of_block), 1.0, a.row_pointers, a.columns,
+                                                                                 a.values, x, 0.0, y);
   expect_launched("spmv");
 }
 

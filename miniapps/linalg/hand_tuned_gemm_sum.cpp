@@ -161,7 +161,8 @@ class HandTunedGemmSum : public GemmSum {
   /// Adds A's columns `from` to `to` times these rows of some tiles to the tiles of the result, which begin with column 0 of A.
   void multiply(const Part& p, const DeviceArray<double>& right, const DeviceArray<double>& result, int first_tile, int end_tile, std::int64_t from,
                 std::int64_t to) const {
-    const std::int64_t begin = p.at[static_cast<std::size_t>(first_tile)] - p.at.front(), end = p.at[static_cast<std::size_t>(end_tile)] - p.at.front();
+    const std::int64_t begin = p.at[static_cast<std::size_t>(first_tile)] - p.at.front();
+    const std::int64_t end = p.at[static_cast<std::size_t>(end_tile)] - p.at.front();
     if (begin == end || from == to) return;
     const double one = 1.0, beta = from == 0 ? 0.0 : 1.0;
     const int n = static_cast<int>(n_);
@@ -200,7 +201,8 @@ class HandTunedGemmSum : public GemmSum {
 
 }  // namespace
 
-std::unique_ptr<GemmSum> hand_tuned_gemm_sum(int devices, Copies& copies, std::int64_t n, const double* a, const double* b, const double* c, double* d) {
+std::unique_ptr<GemmSum> hand_tuned_gemm_sum(int devices, Copies& copies, std::int64_t n, const double* a, const double* b, const double* c,
+                                             double* d) {
   return std::make_unique<HandTunedGemmSum>(devices, copies, n, a, b, c, d);
 }
 

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "run.hpp"
 
-#include <semcache/semcache.hpp>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -68,7 +66,8 @@ int run(int argc, char** argv, const Program& program) {
   const bool sparse = !program.matrices.empty();
   CLI::App app(program.what, program.name);
   app.add_option("--n", o.n, "size of the problem")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))->capture_default_str();
-  app.add_option("--devices", o.devices, "devices of the process, 1 to 16; by default as SEMCACHE_DEVICES says, or one where SemCache is not used")->check(CLI::Range(1, 16));
+  app.add_option("--devices", o.devices, "devices of the process, 1 to 16; by default as SEMCACHE_DEVICES says, or one where SemCache is not used")
+      ->check(CLI::Range(1, 16));
   app.add_option("--iterations", o.iterations, "rounds, or iterations")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   app.add_option("--variant", o.variant, describe_variants(sparse))
       ->check(CLI::IsMember(variant_names(sparse)))

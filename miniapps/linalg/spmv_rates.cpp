@@ -163,7 +163,7 @@ bool measure(const Options& o, bool is_27_point, double rate, const Stream& stre
   for (std::size_t i = 0; i < rows; ++i) x[i] = 1.0 + static_cast<double>(i % 17) / 17;
   const DeviceArray<std::int32_t> row_pointers = on_device(m.row_pointers), columns = on_device(m.columns);
   const DeviceArray<double> values = on_device(m.values), device_x = on_device(x), y(0, static_cast<std::int64_t>(rows));
-  const DeviceRows a{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(m.columns.size()), row_pointers.data(), columns.data(), values.data()};
+  const DeviceRows a{y.size(), columns.size(), row_pointers.data(), columns.data(), values.data()};
   const double bytes = 12.0 * static_cast<double>(a.entries) + 4.0 * static_cast<double>(rows + 1) + 16.0 * static_cast<double>(rows);
   std::printf("%s matrix of %lld^3: %zu rows, %lld entries\n", is_27_point ? "27-point" : "7-point", static_cast<long long>(n), rows,
               static_cast<long long>(a.entries));
@@ -197,12 +197,15 @@ bool measure(const Options& o, bool is_27_point, double rate, const Stream& stre
 int run(int argc, char** argv) {
   Options o;
   CLI::App app("rates of sparse matrix by vector on the first GPU: the kernel of packages/linalg, and cuSPARSE's default algorithm", "spmv_rates");
-  app.add_option("--n", o.n, "side of the 7-point matrix's cube; 0: none")->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}))->capture_default_str();
-  app.add_option("--n27", o.n27, "side of the 27-point matrix's cube; 0: none")->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}))->capture_default_str();
+  const CLI::Range sides(std::int64_t{0}, std::int64_t{1024});
+  app.add_option("--n", o.n, "side of the 7-point matrix's cube; 0: none")->check(sides)->capture_default_str();
+  app.add_option("--n27", o.n27, "side of the 27-point matrix's cube; 0: none")->check(sides)->capture_default_str();
   app.add_option("--read-mib", o.read_mib, "memory that is read to find the read rate, in MiB")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->capture_default_str();
-  app.add_option("--repeats", o.repeats, "products in a row for each of nine times, of which the median counts")->check(CLI::Range(1, 10000))->capture_default_str();
+  app.add_option("--repeats", o.repeats, "products in a row for each of nine times, of which the median counts")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/linalg/sparse.hpp>
-#include <semcache/trace/statistics.hpp>
+#include <semcache/linalg.hpp>
+#include <semcache/semcache.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,9 +3,7 @@
 #include "calls.hpp"
 #include "cuda_variants.hpp"
 
-#include <semcache/linalg.hpp>
 #include <semcache/runtime/runtime.hpp>
-#include <semcache/semcache.hpp>
 
 #include <algorithm>
 #include <stdexcept>
