@@ -2,102 +2,75 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "calls.hpp"
 
-#include <semcache/runtime/runtime.hpp>
-
-#include <algorithm>
-#include <stdexcept>
+#include <cmath>
 
 namespace linalg_miniapps {
 
-namespace linalg = semcache::linalg;
-using linalg::Transpose;
-
-template <class T>
-HostArray<T>::HostArray(const char* label, std::size_t count)
-    : data_(static_cast<T*>(semcache::runtime::allocate_host(label, std::max<std::size_t>(1, count) * sizeof(T)))), count_(count) {}
-template <class T>
-HostArray<T>::~HostArray() {
-  semcache::runtime::deallocate(data_);
-}
-template class HostArray<double>;
-template class HostArray<std::int32_t>;
-
 namespace {
 
-class WithCache : public Calls {
+class GemmSumByCalls : public GemmSum {
  public:
-  void multiply(std::int64_t n, const double* a, const double* b, double* c) override {
-    linalg::gemm(Transpose::no, Transpose::no, n, n, n, 1.0, a, n, b, n, 0.0, c, n);
+  GemmSumByCalls(Calls& calls, std::int64_t n, const double* a, const double* b, const double* c, double* d)
+      : calls_(calls), n_(n), a_(a), b_(b), c_(c), d_(d), ac_(calls, "AC", static_cast<std::size_t>(n * n)) {}
+  void start() override {
+    calls_.multiply(n_, a_, b_, d_);
+    calls_.multiply(n_, a_, c_, ac_.data());
+    calls_.add(n_ * n_, 1.0, ac_.data(), 1.0, d_);
   }
-  void multiply(std::int64_t n, double alpha, const double* a, const double* x, double beta, double* y) override {
-    linalg::gemv(Transpose::no, n, n, alpha, a, n, x, beta, y);
-  }
-  void multiply(const linalg::Csr<double>& a, const double* x, double* y) override { linalg::spmv(1.0, a, x, 0.0, y); }
-  void add(std::int64_t n, double alpha, const double* x, double beta, double* y) override { linalg::axpby(n, alpha, x, beta, y); }
-  double dot(std::int64_t n, const double* x, const double* y) override { return linalg::dot(n, x, y); }
-};
-
-/// A copy of host memory on the first device, as long as a call lasts.
-template <class T>
-class Copy {
- public:
-  Copy(const T* host, std::int64_t count) : bytes_(static_cast<std::size_t>(count) * sizeof(T)) {
-    device_ = static_cast<T*>(semcache::runtime::allocate_device("copy for a call", std::max<std::size_t>(1, bytes_)));
-    if (host != nullptr) semcache::runtime::copy(device_, host, bytes_, semcache::runtime::queue_of(nullptr));
-  }
-  ~Copy() { semcache::runtime::deallocate(device_); }
-  Copy(const Copy&) = delete;
-  Copy& operator=(const Copy&) = delete;
-  void back_to(T* host) const {
-    semcache::runtime::copy(host, device_, bytes_, semcache::runtime::queue_of(nullptr));
-    semcache::access(host, bytes_, semcache::Access::read);
-  }
-  [[nodiscard]] T* data() const noexcept { return device_; }
-
- private:
-  T* device_;
-  std::size_t bytes_;
-};
-
-class CopyingEveryCall : public Calls {
- public:
-  CopyingEveryCall() { linalg::set_options({linalg::Spread::never, 1, 1}); }
-  void multiply(std::int64_t n, const double* a, const double* b, double* c) override {
-    const Copy<double> da(a, n * n), db(b, n * n), dc(nullptr, n * n);
-    calls_.multiply(n, da.data(), db.data(), dc.data());
-    dc.back_to(c);
-  }
-  void multiply(std::int64_t n, double alpha, const double* a, const double* x, double beta, double* y) override {
-    const Copy<double> da(a, n * n), dx(x, n), dy(beta == 0.0 ? nullptr : y, n);
-    calls_.multiply(n, alpha, da.data(), dx.data(), beta, dy.data());
-    dy.back_to(y);
-  }
-  void multiply(const linalg::Csr<double>& a, const double* x, double* y) override {
-    const Copy<std::int32_t> rows(a.row_pointers, a.rows + 1), columns(a.column_indices, a.entries);
-    const Copy<double> values(a.values, a.entries), dx(x, a.columns), dy(nullptr, a.rows);
-    calls_.multiply({a.rows, a.columns, a.entries, rows.data(), columns.data(), values.data()}, dx.data(), dy.data());
-    dy.back_to(y);
-  }
-  void add(std::int64_t n, double alpha, const double* x, double beta, double* y) override {
-    const Copy<double> dx(x, n), dy(beta == 0.0 ? nullptr : y, n);
-    calls_.add(n, alpha, dx.data(), beta, dy.data());
-    dy.back_to(y);
-  }
-  double dot(std::int64_t n, const double* x, const double* y) override {
-    const Copy<double> dx(x, n), dy(y, n);
-    return calls_.dot(n, dx.data(), dy.data());
+  std::size_t await(std::size_t) override {
+    calls_.wait();
+    return ac_.size();
   }
 
  private:
-  WithCache calls_;
+  Calls& calls_;
+  std::int64_t n_;
+  const double *a_, *b_, *c_;
+  double* d_;
+  HostArray<double> ac_;
 };
 
 }  // namespace
 
-std::unique_ptr<Calls> make_calls(const std::string& variant) {
-  if (variant == "semcache") return std::make_unique<WithCache>();
-  if (variant == "copy-every-call") return std::make_unique<CopyingEveryCall>();
-  throw std::invalid_argument("there is no variant '" + variant + "': it must be semcache or copy-every-call");
+std::unique_ptr<GemmSum> Calls::gemm_sum(std::int64_t n, const double* a, const double* b, const double* c, double* d) {
+  return std::make_unique<GemmSumByCalls>(*this, n, a, b, c, d);
+}
+
+void Calls::jacobi(std::int64_t n, const double* a, const double* b, double* x, Iterations& iterations) {
+  const HostArray<double> r(*this, "r", static_cast<std::size_t>(n));
+  for (int k = 0; k < iterations.count(); ++k) {
+    iterations.begin();
+    add(n, 1.0, b, 0.0, r.data());
+    multiply(n, -1.0, a, x, 1.0, r.data());
+    add(n, 1.0, r.data(), 1.0, x);
+    iterations.end(std::sqrt(dot(n, r.data(), r.data())));
+  }
+  wait();
+}
+
+double Calls::cg(const Csr& a, const double* b, double* x, Iterations& iterations) {
+  const std::int64_t rows = a.rows;
+  const auto count = static_cast<std::size_t>(rows);
+  const HostArray<double> r(*this, "r", count), p(*this, "p", count), q(*this, "q", count);
+  // r = b - A x, p = r
+  multiply(a, x, q.data());
+  add(rows, 1.0, b, 0.0, r.data());
+  add(rows, -1.0, q.data(), 1.0, r.data());
+  add(rows, 1.0, r.data(), 0.0, p.data());
+  double rr = dot(rows, r.data(), r.data());
+  for (int k = 0; k < iterations.count() && rr > 0; ++k) {
+    iterations.begin();
+    multiply(a, p.data(), q.data());
+    const double alpha = rr / dot(rows, p.data(), q.data());
+    add(rows, alpha, p.data(), 1.0, x);
+    add(rows, -alpha, q.data(), 1.0, r.data());
+    const double next = dot(rows, r.data(), r.data());
+    add(rows, 1.0, r.data(), next / rr, p.data());
+    rr = next;
+    iterations.end(std::sqrt(rr));
+  }
+  wait();
+  return rr;
 }
 
 }  // namespace linalg_miniapps

@@ -40,7 +40,7 @@ void visit(const std::string& matrix, std::int64_t n, const Entry& entry, const 
   }
 }
 
-Outcome work(const Options& o, Calls& calls) {
+Outcome work(const Options& o, Variant& variant) {
   const bool cube = o.matrix != "tridiagonal";
   const std::int64_t rows = cube ? o.n * o.n * o.n : o.n;
   const std::int64_t entries = cube ? 7 * rows - 6 * o.n * o.n : 3 * rows - 2;
@@ -48,8 +48,8 @@ Outcome work(const Options& o, Calls& calls) {
     throw std::invalid_argument("--n " + std::to_string(o.n) + " gives " + std::to_string(entries) + " entries: there can be 2147483647");
   }
   const auto count = static_cast<std::size_t>(rows);
-  const HostArray<std::int32_t> row_pointers("row pointers", count + 1), columns("columns", static_cast<std::size_t>(entries));
-  const HostArray<double> values("values", static_cast<std::size_t>(entries)), b("b", count), x("x", count), r("r", count), p("p", count), q("q", count);
+  const HostArray<std::int32_t> row_pointers(variant, "row pointers", count + 1), columns(variant, "columns", static_cast<std::size_t>(entries));
+  const HostArray<double> values(variant, "values", static_cast<std::size_t>(entries)), b(variant, "b", count), x(variant, "x", count);
   std::size_t e = 0, row = 0;
   row_pointers[0] = 0;
   b[0] = 0;
@@ -64,28 +64,12 @@ Outcome work(const Options& o, Calls& calls) {
           if (row < count) b[row] = 0;
         });
   for (std::size_t i = 0; i < count; ++i) x[i] = 0;
-  const semcache::linalg::Csr<double> a{rows, rows, entries, row_pointers.data(), columns.data(), values.data()};
+  const Csr a{rows, rows, entries, row_pointers.data(), columns.data(), values.data()};
 
   Outcome out;
   out.problem_bytes = 12 * e + 4 * (count + 1) + 16 * count;
-  // r = b - A x, p = r
-  calls.multiply(a, x.data(), q.data());
-  calls.add(rows, 1.0, b.data(), 0.0, r.data());
-  calls.add(rows, -1.0, q.data(), 1.0, r.data());
-  calls.add(rows, 1.0, r.data(), 0.0, p.data());
-  double rr = calls.dot(rows, r.data(), r.data());
-  for (int k = 0; k < o.iterations && rr > 0; ++k) {
-    const double begin = now();
-    calls.multiply(a, p.data(), q.data());
-    const double alpha = rr / calls.dot(rows, p.data(), q.data());
-    calls.add(rows, alpha, p.data(), 1.0, x.data());
-    calls.add(rows, -alpha, q.data(), 1.0, r.data());
-    const double next = calls.dot(rows, r.data(), r.data());
-    calls.add(rows, 1.0, r.data(), next / rr, p.data());
-    rr = next;
-    out.residuals.push_back(std::sqrt(rr));
-    out.seconds.push_back(now() - begin);
-  }
+  Iterations iterations(o.iterations, out.seconds, out.residuals);
+  const double rr = variant.cg(a, b.data(), x.data(), iterations);
   if (!o.verify) return out;
   // The residual of the recurrence must be that of the solution, computed on the host.
   double squares = 0, scale = 0, sum = 0;
@@ -111,5 +95,6 @@ int main(int argc, char** argv) {
   defaults.n = 32;
   defaults.iterations = 50;
   defaults.matrix = "7-point";
-  return run(argc, argv, {"cg", "conjugate gradients: --matrix 7-point on a cube of n x n x n points, or tridiagonal of n rows", defaults, {"7-point", "tridiagonal"}, &work});
+  constexpr const char* what = "conjugate gradients: --matrix 7-point on a cube of n x n x n points, or tridiagonal of n rows";
+  return run(argc, argv, {"cg", what, defaults, {"7-point", "tridiagonal"}, &work});
 }

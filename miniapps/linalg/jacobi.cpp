@@ -10,9 +10,9 @@ namespace linalg_miniapps {
 namespace {
 
 /// The system's diagonal is 1, so an iteration is r = b - A x, x = x + r. Its solution is 1 everywhere.
-Outcome work(const Options& o, Calls& calls) {
+Outcome work(const Options& o, Variant& variant) {
   const auto n = static_cast<std::size_t>(o.n);
-  const HostArray<double> a("A", n * n), b("b", n), x("x", n), r("r", n);
+  const HostArray<double> a(variant, "A", n * n), b(variant, "b", n), x(variant, "x", n);
   for (std::size_t i = 0; i < n; ++i) b[i] = x[i] = 0;
   for (std::size_t j = 0; j < n; ++j) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -23,14 +23,8 @@ Outcome work(const Options& o, Calls& calls) {
   }
   Outcome out;
   out.problem_bytes = (n * n + 2 * n) * sizeof(double);
-  for (int k = 0; k < o.iterations; ++k) {
-    const double begin = now();
-    calls.add(o.n, 1.0, b.data(), 0.0, r.data());
-    calls.multiply(o.n, -1.0, a.data(), x.data(), 1.0, r.data());
-    calls.add(o.n, 1.0, r.data(), 1.0, x.data());
-    out.residuals.push_back(std::sqrt(calls.dot(o.n, r.data(), r.data())));
-    out.seconds.push_back(now() - begin);
-  }
+  Iterations iterations(o.iterations, out.seconds, out.residuals);
+  variant.jacobi(o.n, a.data(), b.data(), x.data(), iterations);
   if (!o.verify) return out;
   // Each iteration makes the error at least 0.6 times smaller: the rows outside the diagonal add up to less than a half.
   for (std::size_t i = 0; i < n; ++i) out.note_error(std::abs(x[i] - 1.0));

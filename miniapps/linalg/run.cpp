@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "run.hpp"
 
-#include <semcache/semcache.hpp>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -33,20 +31,20 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-void write_report(const Options& o, const Program& p, const Outcome& out, const semcache::Statistics& s) {
+void write_report(const Options& o, const Program& p, const Outcome& out, const Facts& facts) {
   Json j;
   j["program"] = p.name;
   j["variant"] = o.variant;
   j["n"] = o.n;
   if (!p.matrices.empty()) j["matrix"] = o.matrix;
-  j["devices"] = s.device_count;
-  j["device"] = {{"kind", s.device_kind}, {"name", s.device_name}};
+  j["devices"] = facts.devices;
+  j["device"] = {{"kind", facts.device_kind}, {"name", facts.device_name}};
   j["seconds"] = out.seconds;
   if (!out.residuals.empty()) j["residual_history"] = out.residuals;
   if (o.verify) j["verified"] = out.error <= out.tolerance;
   if (o.verify) j["error"] = out.error;
   j["problem_bytes"] = out.problem_bytes;
-  j["transfers"] = transfers(s.total);
+  j["transfers"] = facts.moved ? transfers(*facts.moved) : Json(nullptr);
   std::ofstream file(o.report);
   file << j.dump(2) << "\n";
   file.close();
@@ -57,16 +55,24 @@ void write_report(const Options& o, const Program& p, const Outcome& out, const 
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+void Iterations::begin() { begin_ = now(); }
+void Iterations::end(double residual) {
+  residuals_.push_back(residual);
+  seconds_.push_back(now() - begin_);
+}
+
 int run(int argc, char** argv, const Program& program) {
   Options o = program.defaults;
+  const bool sparse = !program.matrices.empty();
   CLI::App app(program.what, program.name);
   app.add_option("--n", o.n, "size of the problem")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))->capture_default_str();
-  app.add_option("--devices", o.devices, "devices of the process, 1 to 16; by default as SEMCACHE_DEVICES says")->check(CLI::Range(1, 16));
+  app.add_option("--devices", o.devices, "devices of the process, 1 to 16; by default as SEMCACHE_DEVICES says, or one where SemCache is not used")
+      ->check(CLI::Range(1, 16));
   app.add_option("--iterations", o.iterations, "rounds, or iterations")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  app.add_option("--variant", o.variant, "semcache, or copy-every-call")
-      ->check(CLI::IsMember(std::vector<std::string>{"semcache", "copy-every-call"}))
+  app.add_option("--variant", o.variant, describe_variants(sparse))
+      ->check(CLI::IsMember(variant_names(sparse)))
       ->capture_default_str();
-  if (!program.matrices.empty()) app.add_option("--matrix", o.matrix, "the matrix")->check(CLI::IsMember(program.matrices))->capture_default_str();
+  if (sparse) app.add_option("--matrix", o.matrix, "the matrix")->check(CLI::IsMember(program.matrices))->capture_default_str();
   app.add_flag("--verify", o.verify, "check the result; too large an error makes the program fail");
   app.add_option("--report", o.report, "write the figures to this file, as JSON");
   try {
@@ -75,21 +81,25 @@ int run(int argc, char** argv, const Program& program) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   try {
-    if (o.devices > 0) semcache::use_devices(o.devices);
-    const std::unique_ptr<Calls> calls = make_calls(o.variant);
-    const Outcome out = program.work(o, *calls);
-    const semcache::Statistics s = semcache::statistics();
+    const std::unique_ptr<Variant> variant = make_variant(o.variant, o.devices);
+    const Outcome out = program.work(o, *variant);
+    const Facts facts = variant->facts();
     const auto mib = [](const semcache::Traffic& t) { return static_cast<double>(t.bytes) / (1 << 20); };
-    std::printf("%s, n = %lld, variant %s, %d x %s\n", program.name, static_cast<long long>(o.n), o.variant.c_str(), s.device_count,
-                s.device_name.c_str());
-    std::printf("to devices %.3f MiB, to the host %.3f MiB, between devices %.3f MiB; operands %.3f MiB\n", mib(s.total.h2d), mib(s.total.d2h),
-                mib(s.total.between_devices), static_cast<double>(out.problem_bytes) / (1 << 20));
+    const double operands = static_cast<double>(out.problem_bytes) / (1 << 20);
+    std::printf("%s, n = %lld, variant %s, %d x %s\n", program.name, static_cast<long long>(o.n), o.variant.c_str(), facts.devices,
+                facts.device_name.c_str());
+    if (facts.moved) {
+      std::printf("to devices %.3f MiB, to the host %.3f MiB, between devices %.3f MiB; operands %.3f MiB\n", mib(facts.moved->h2d),
+                  mib(facts.moved->d2h), mib(facts.moved->between_devices), operands);
+    } else {
+      std::printf("what moved is not counted; operands %.3f MiB\n", operands);
+    }
     if (!out.residuals.empty()) std::printf("residual %.5e after %zu iterations\n", out.residuals.back(), out.residuals.size());
-    if (s.device_kind != "emulated") std::printf("%.6f s, the median of %zu rounds or iterations\n", median(out.seconds), out.seconds.size());
+    if (facts.device_kind != "emulated") std::printf("%.6f s, the median of %zu rounds or iterations\n", median(out.seconds), out.seconds.size());
     const bool right = out.error <= out.tolerance;  // false for NaN
     if (o.verify) std::printf("verified: %s, error %.3e (at most %.1e)\n", right ? "yes" : "NO", out.error, out.tolerance);
-    if (!o.report.empty()) write_report(o, program, out, s);
-    semcache::finalize();
+    if (!o.report.empty()) write_report(o, program, out, facts);
+    variant->end();
     return o.verify && !right ? 1 : 0;
   } catch (const semcache::ConfigurationError& e) {
     std::fprintf(stderr, "%s: %s\n", program.name, e.what());

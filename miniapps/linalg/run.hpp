@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include "calls.hpp"
+#include "variant.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -41,7 +41,7 @@ struct Program {
   const char* what;
   Options defaults;
   std::vector<std::string> matrices;  ///< for --matrix; empty: the program has no such option
-  std::function<Outcome(const Options&, Calls&)> work;
+  std::function<Outcome(const Options&, Variant&)> work;
 };
 
 /// Runs a program: reads the options, computes, prints what moved, writes the report. Returns the exit status: 0 all is well, 1 the verification
