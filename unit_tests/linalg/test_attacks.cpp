@@ -298,7 +298,7 @@ void attack(int devices, Where where, unsigned seed, int calls, bool announce) {
           const Sub sa = sub(m, k, cuts[0], cuts[0] + 2000), sb = sub(k, n, cuts[1], cuts[1] + 2000), sc = sub(m, n, cuts[2], cuts[2] + 2000);
           if (sa.rows != m || sb.rows != k || sc.rows != m) break;
           const double beta = static_cast<double>(pick(2));
-          set_options({Spread::always, 0, pick(4)});
+          set_options({Spread::always, 0, pick(6), pick(4)});
           gemm(Transpose::no, Transpose::no, static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), static_cast<std::int64_t>(k), 1.0, a.data() + sa.first,
                static_cast<std::int64_t>(sa.ld), a.data() + sb.first, static_cast<std::int64_t>(sb.ld), beta, a.data() + sc.first, static_cast<std::int64_t>(sc.ld));
           for (std::size_t j = 0; j < n; ++j) {

@@ -71,7 +71,7 @@ TYPED_TEST(LinalgDense, ProductsOfRandomShapesAreRightOnOneToEightDevices) {
     const auto leading = [&](std::size_t rows) { return std::max<std::size_t>(1, rows) + (pick(2) == 0 ? 0 : pick(5)); };
     const std::size_t lda = leading(rows_a), ldb = leading(rows_b), ldc = leading(m);
     const T alpha = pick(6) == 0 ? T(0) : number(), beta = pick(2) == 0 ? T(0) : pick(3) == 0 ? T(1) : number();
-    set_options({Spread::always, 0, pick(4)});
+    set_options({Spread::always, 0, pick(7), pick(4)});
     SCOPED_TRACE("devices " + std::to_string(devices) + ", round " + std::to_string(round) + ", " + std::to_string(m) + " x " + std::to_string(n) +
                  " x " + std::to_string(k) + ", " + static_cast<char>(ta) + static_cast<char>(tb));
     on_devices(devices, [&] {

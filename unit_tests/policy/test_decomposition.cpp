@@ -108,6 +108,22 @@ TEST(Decomposition, ATaskForEachPieceOfEachShare) {
 }
 
 /// Every element of the result belongs to one task, whatever the shape, the grid and the pieces.
+TEST(Decomposition, TheFirstTasksOfAProductUseSomeColumnsOfAEach) {
+  EXPECT_EQ(text_of(cut(Product{3, 8, 5, false, false, false}, {1, 1}, {2}, {1, 4}, 4, {2, 2})),
+            "device 2, lane 0: reads 0 [0, 3) x [0, 3), reads 1 [0, 5) x [0, 4), overwrites 2 [0, 3) x [0, 4)\n"
+            "device 2, lane 0: reads 0 [0, 3) x [3, 5), reads 1 [0, 5) x [0, 4), reads and writes 2 [0, 3) x [0, 4)\n"
+            "device 2, lane 1: reads 0 [0, 3) x [0, 5), reads 1 [0, 5) x [4, 6), overwrites 2 [0, 3) x [4, 6)\n"
+            "device 2, lane 2: reads 0 [0, 3) x [0, 5), reads 1 [0, 5) x [6, 8), overwrites 2 [0, 3) x [6, 8)\n");
+  // Where A is transposed, or there are too few pieces, they do not.
+  EXPECT_EQ(cut(Product{3, 8, 5, true, false, false}, {1, 1}, {0}, {1, 4}, 4, {2, 2}).size(), 4u);
+  EXPECT_EQ(cut(Product{3, 1, 5, false, false, false}, {1, 1}, {0}, {1, 4}, 4, {2, 2}).size(), 1u);
+  for (const Task& t : cut(Product{3, 8, 5, false, true, false}, {1, 2}, {0, 1}, {1, 2}, 1, {2, 3})) {
+    EXPECT_EQ(t.parts[0].together.row_end, 3u);  // all of A lies in one piece, where later tasks find it
+    EXPECT_EQ(t.parts[0].together.column_end, 5u);
+    EXPECT_EQ(t.parts[1].where.column_end - t.parts[1].where.column_begin, 5u);
+  }
+}
+
 TEST(Decomposition, TasksCoverTheResultOnce) {
   for (std::uint64_t m = 1; m < 9; ++m) {
     for (std::uint64_t n = 1; n < 9; ++n) {

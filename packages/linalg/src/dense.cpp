@@ -33,6 +33,18 @@ std::vector<std::uint32_t> devices_of_shares(const policy::Product& p, const pol
   return policy::assign(held);
 }
 
+/// Where A is so large that its arrival takes as long as some tasks compute, the first of these begin with what is there.
+policy::Lead lead_of(const policy::Product& p, const policy::Grid& grid, const policy::Grid& pieces, const Options& o, std::uint64_t room,
+                     std::size_t element_bytes) {
+  constexpr policy::Lead lead{2, 8};
+  constexpr std::uint64_t large = std::uint64_t{256} << 20;
+  if (p.transpose_a || p.k < 2 || o.panels == 1 || grid.rows > 1 || pieces.rows > 1 || pieces.columns < 2 * lead.pieces) return {};
+  const std::uint64_t columns = (p.n / grid.columns / pieces.columns + 1) * lead.pieces;
+  if (p.m * p.k + (p.m + p.k) * columns > room) return {};
+  if (o.panels == 0 && p.m * p.k * element_bytes < large) return {};
+  return {lead.pieces, o.panels == 0 ? lead.panels : o.panels};
+}
+
 }  // namespace
 
 template <class T>
@@ -53,16 +65,23 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const policy::Grid grid = policy::grid_of(product, devices_for(o, seconds_of_product<T>(multiplications)));
   const std::uint64_t columns_of_share = (product.n + grid.columns - 1) / grid.columns;
   const std::size_t pieces = pieces_of_share(o, columns_of_share);
-  const policy::Grid tasks_of_share = policy::pieces_that_fit(product, grid, pieces, task_bytes() / sizeof(T));
-  const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, tasks::lanes_of_device);
+  const std::uint64_t room = task_bytes() / sizeof(T);
+  const policy::Grid tasks_of_share = policy::pieces_that_fit(product, grid, pieces, room);
+  const policy::Lead lead = lead_of(product, grid, tasks_of_share, o, room, sizeof(T));
+  const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, tasks::lanes_of_device, lead);
   note_call("gemm", scalar_of<T>, std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k), cut, why_so_many(o));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& result = task.parts[2].where;
+    // Of a lead's task: some terms of the sums, and what it adds them to.
+    const Rectangle& of_a = task.parts[0].where;
+    const std::uint64_t first = ta ? 0 : of_a.column_begin, terms = ta ? product.k : columns_of(of_a);
+    const T* const of_b = static_cast<const T*>(at[1].data) + (tb ? first * at[1].leading : first);
+    const T factor = first > 0 ? T(1) : beta;
     compute.gemm(stream, scalar_of<T>, static_cast<char>(transpose_a), static_cast<char>(transpose_b),
-                 static_cast<std::int32_t>(rows_of(result)), static_cast<std::int32_t>(columns_of(result)), static_cast<std::int32_t>(k),
+                 static_cast<std::int32_t>(rows_of(result)), static_cast<std::int32_t>(columns_of(result)), static_cast<std::int32_t>(terms),
                  &alpha, at[0].data, static_cast<std::int32_t>(std::max<std::uint64_t>(at[0].leading, k == 0 ? operands[0].leading : 1)),
-                 at[1].data, static_cast<std::int32_t>(std::max<std::uint64_t>(at[1].leading, k == 0 ? operands[1].leading : 1)), &beta,
+                 of_b, static_cast<std::int32_t>(std::max<std::uint64_t>(at[1].leading, k == 0 ? operands[1].leading : 1)), &factor,
                  at[2].data, static_cast<std::int32_t>(at[2].leading));
   });
 }

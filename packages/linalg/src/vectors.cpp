@@ -8,6 +8,7 @@
 #include <cmath>
 #include <complex>
 #include <mutex>
+#include <set>
 #include <string>
 #include <type_traits>
 
@@ -85,9 +86,25 @@ class Sums {
   std::uint64_t epoch_;
 };
 
+/// Sums of vectors so large are cut into such pieces, each of which begins as soon as what it uses is there, and of which the host gets the first
+/// while others are computed.
+constexpr std::uint64_t piece_bytes = std::uint64_t{256} << 20;
+
+/// Cuts a sum of vectors into tasks. Several on one device come before the kernels of other calls that have not begun, because the host may wait.
+std::vector<Task> cut_sum(const std::vector<policy::Held>& pieces, const std::vector<Access>& operands) {
+  std::vector<Task> tasks = policy::cut(pieces, operands);
+  std::set<std::uint32_t> devices;
+  for (const Task& t : tasks) devices.insert(t.device);
+  if (tasks.size() > devices.size()) {
+    for (Task& t : tasks) t.lane = tasks::short_lane;
+  }
+  return tasks;
+}
+
 /// Cuts runs into pieces of which a task's operands fit.
-std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::size_t bytes_of_element, std::uint64_t grain) {
-  const std::uint64_t most = task_bytes() / bytes_of_element;
+std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::size_t bytes_of_element, std::uint64_t grain,
+                                 std::uint64_t most_elements = UINT64_MAX) {
+  const std::uint64_t most = std::min<std::uint64_t>(task_bytes() / bytes_of_element, most_elements);
   std::vector<policy::Held> pieces;
   for (const policy::Held& h : runs) {
     for (const policy::Run& r : policy::cut_to_fit(h.run, most, grain)) pieces.push_back({r, h.device});
@@ -109,7 +126,7 @@ void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y) {
   const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
   const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[beta == T(0) ? 0 : 1], true, seconds);
-  const std::vector<Task> cut = policy::cut(to_fit(along.runs, 2 * sizeof(T), 1), {Access::read, beta == T(0) ? Access::overwrite : Access::read_write});
+  const std::vector<Task> cut = cut_sum(to_fit(along.runs, 2 * sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read, beta == T(0) ? Access::overwrite : Access::read_write});
   note_call("axpby", scalar_of<T>, std::to_string(n) + " elements", cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
@@ -134,7 +151,7 @@ void scal(std::int64_t n, T alpha, T* x) {
   const std::vector<Matrix> operands{vector_of(x, n)};
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[0], true, seconds);
-  const std::vector<Task> cut = policy::cut(to_fit(along.runs, sizeof(T), 1), {Access::read_write});
+  const std::vector<Task> cut = cut_sum(to_fit(along.runs, sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read_write});
   note_call("scal", scalar_of<T>, std::to_string(n) + " elements", cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {

@@ -100,7 +100,7 @@ class Device {
   /// Opens a queue of the runtime's own, for transfers.
   [[nodiscard]] virtual QueueId open_queue() = 0;
   /// Makes a native stream of the device, for kernels; its last owner destroys it. Emulated devices: the key of a stream.
-  [[nodiscard]] virtual std::shared_ptr<void> new_stream() { return std::make_shared<char>('\0'); }
+  [[nodiscard]] virtual std::shared_ptr<void> new_stream([[maybe_unused]] bool before_others) { return std::make_shared<char>('\0'); }
   /// Wraps a native stream (CUDA: cudaStream_t; emulated: any key) in a queue. `owner` is kept until `close_queue`.
   [[nodiscard]] virtual QueueId adopt_queue(void* native, std::shared_ptr<void> owner) = 0;
   virtual void close_queue(QueueId queue) noexcept = 0;

@@ -145,7 +145,7 @@ std::vector<Run> cut_to_fit(const Run& run, std::uint64_t most, std::uint64_t gr
   return cut;
 }
 
-std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std::uint32_t>& devices, const Grid& pieces, std::uint32_t lanes) {
+std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std::uint32_t>& devices, const Grid& pieces, std::uint32_t lanes, const Lead& lead) {
   const auto operand = [](bool transposed, Run rows, Run columns) {
     return transposed ? Rectangle{columns.begin, columns.end, rows.begin, rows.end} : Rectangle{rows.begin, rows.end, columns.begin, columns.end};
   };
@@ -156,13 +156,23 @@ std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std:
       std::vector<Task>& tasks = of_share.emplace_back();
       for (const Run& some_rows : cut_evenly(r.size(), pieces.rows)) {
         const Run rows{r.begin + some_rows.begin, r.begin + some_rows.end};
-        for (const Run& some : cut_evenly(c.size(), pieces.columns)) {
-          const Run columns{c.begin + some.begin, c.begin + some.end};
-          tasks.push_back({devices[of_share.size() - 1],
-                           static_cast<std::uint32_t>(tasks.size()) % lanes,
-                           {{0, operand(p.transpose_a, rows, inner), Access::read},
-                            {1, operand(p.transpose_b, inner, columns), Access::read},
-                            {2, Rectangle{rows.begin, rows.end, columns.begin, columns.end}, p.reads_c ? Access::read_write : Access::overwrite}}});
+        std::vector<Run> by_columns = cut_evenly(c.size(), pieces.columns);
+        const bool leads = lead.pieces > 0 && lead.panels > 1 && by_columns.size() >= lead.pieces && !p.transpose_a;
+        if (leads) {
+          by_columns[lead.pieces - 1].begin = by_columns.front().begin;
+          by_columns.erase(by_columns.begin(), by_columns.begin() + static_cast<std::ptrdiff_t>(lead.pieces - 1));
+        }
+        for (std::size_t piece = 0; piece < by_columns.size(); ++piece) {
+          const Run columns{c.begin + by_columns[piece].begin, c.begin + by_columns[piece].end};
+          const Rectangle all_of_a = operand(p.transpose_a, rows, inner);
+          for (const Run& terms : leads && piece == 0 ? cut_evenly(p.k, lead.panels) : std::vector<Run>{inner}) {
+            const bool reads_c = p.reads_c || terms.begin > 0;
+            tasks.push_back({devices[of_share.size() - 1],
+                             static_cast<std::uint32_t>(piece) % lanes,
+                             {{0, operand(p.transpose_a, rows, terms), Access::read, leads ? all_of_a : Rectangle{}},
+                              {1, operand(p.transpose_b, inner, columns), Access::read},
+                              {2, Rectangle{rows.begin, rows.end, columns.begin, columns.end}, reads_c ? Access::read_write : Access::overwrite}}});
+          }
         }
       }
     }

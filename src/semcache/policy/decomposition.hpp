@@ -109,12 +109,20 @@ struct Grid {
 /// many pieces by columns as asked for; more by columns before any by rows, because every further piece by rows needs all of B again.
 /// @return as many pieces as there are elements, if even one column and row do not fit
 [[nodiscard]] SEMCACHE_API Grid pieces_that_fit(const Product& product, const Grid& shares, std::size_t columns, std::uint64_t most_elements);
+/// How the tasks begin that a share by columns is cut into. While most of A is still on its way, the first ones can compute with what is there.
+struct Lead {
+  std::size_t pieces = 0;  ///< so many of the first pieces are one; 0: no lead
+  std::size_t panels = 1;  ///< and this one is cut into so many tasks along the sums: each uses some columns of A, and adds to what the last one has
+                           ///< left. A is not transposed
+};
 /// Cuts a product into a grid of shares, one for each device, and each share into tasks.
 /// @param devices  for each share, by columns first, its device; a device may have none
 /// @param pieces   so many tasks at most for each share: the next one's operands arrive while this one computes
 /// @param lanes    of each device
+/// @param lead     only where each share has one piece by rows. Its tasks have all of op(B)'s columns as their part, of which they use the rows that
+///                 belong to their columns of A; all of its tasks but the first read C
 [[nodiscard]] SEMCACHE_API std::vector<Task> cut(const Product& product, const Grid& grid, const std::vector<std::uint32_t>& devices,
-                                                 const Grid& pieces, std::uint32_t lanes);
+                                                 const Grid& pieces, std::uint32_t lanes, const Lead& lead = {});
 
 /// Puts the tasks of several shares in one order: one task of each share in turn, so that all devices begin at once.
 [[nodiscard]] SEMCACHE_API std::vector<Task> in_turn(std::vector<std::vector<Task>> shares);

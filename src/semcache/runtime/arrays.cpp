@@ -355,12 +355,12 @@ QueueId lease_queue(void* native_stream) {
   return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
 }
 
-Stream new_stream(std::uint32_t device) {
+Stream new_stream(std::uint32_t device, bool before_others) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   expect_device(r, device);
   device::Device& d = *r.engine->state().devices[device]->device;
-  std::shared_ptr<void> native = d.new_stream();
+  std::shared_ptr<void> native = d.new_stream(before_others);
   void* const handle = native.get();
   const QueueId queue{r.engine->adopt_lane(device, handle, std::move(native))};
   if (queue.value == engine::unknown_queue) throw SystemError("there are no more queues: a process can have 95, three of each device among them. Use fewer streams");

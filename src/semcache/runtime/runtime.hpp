@@ -167,7 +167,8 @@ struct Stream {
 };
 /// Makes a stream, which lasts until the runtime ends. A process has at most 95 queues, three of each device among them.
 /// @throws UsageError  the process does not use that device  @throws DeviceError, SystemError  there can be no more
-[[nodiscard]] SEMCACHE_API Stream new_stream(std::uint32_t device);
+/// @param before_others  on a GPU its kernels come before those of other streams that have not begun
+[[nodiscard]] SEMCACHE_API Stream new_stream(std::uint32_t device, bool before_others = false);
 /// Waits until all work is done that has been submitted to the queue so far. @throws DeviceError
 SEMCACHE_API void wait_for_queue(QueueId queue);
 /// Returns whether the process's devices are emulated, so that kernels run on the host where they are called.

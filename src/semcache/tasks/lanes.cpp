@@ -38,11 +38,12 @@ runtime::Stream lane(std::uint32_t device, std::uint32_t lane) {
   Lanes& lanes = all_lanes();
   const std::lock_guard<std::mutex> lock(lanes.mutex);
   keep_current(lanes);
-  const std::uint32_t lanes_here = device_count() > 8 ? lanes_of_device / 2 : lanes_of_device;
-  const std::size_t index = std::size_t{device} * lanes_of_device + lane % lanes_here;
+  const bool many = device_count() > 8, is_short = lane == short_lane && !many;
+  const std::uint32_t lanes_here = many ? lanes_of_device / 2 : lanes_of_device;
+  const std::size_t index = std::size_t{device} * (lanes_of_device + 1) + (is_short ? short_lane : lane % lanes_here);
   if (lanes.streams.size() <= index) lanes.streams.resize(index + 1);
   runtime::Stream& stream = lanes.streams[index];
-  if (!stream.queue.valid()) stream = runtime::new_stream(device);
+  if (!stream.queue.valid()) stream = runtime::new_stream(device, is_short);
   return stream;
 }
 

@@ -12,6 +12,10 @@ namespace semcache::tasks {
 /// these are the same ones again.
 inline constexpr std::uint32_t lanes_of_device = 4;
 
+/// A further lane, for short tasks that others wait for: its kernels come before those of other lanes that have not begun. A process with more than
+/// eight devices has none, and uses the first lane for it.
+inline constexpr std::uint32_t short_lane = lanes_of_device;
+
 /// Returns a lane of a device, made at its first use. It lasts until the runtime ends.
 /// @throws UsageError, DeviceError  as `runtime::new_stream`. Threads: any.
 [[nodiscard]] SEMCACHE_API runtime::Stream lane(std::uint32_t device, std::uint32_t lane);

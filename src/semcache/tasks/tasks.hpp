@@ -35,7 +35,7 @@ using Body = std::function<void(const runtime::Stream& stream, const policy::Tas
 /// done.
 ///
 /// Ordering: a task comes behind all work that was submitted before the call and uses the same bytes, and before all later work that does.
-/// Tasks of one call must not use bytes that another one of them writes.
+/// Tasks of one call must not use bytes that another one of them writes, but for tasks of one device, which come in the order of the list then.
 /// @param operands  by number (`policy::TaskPart::operand`). Every part that a task uses lies in its operand
 /// @throws UsageError   an operand is in no array, or a part leaves it; nothing has changed
 /// @throws OutOfMemory  the text names the device. Tasks before the one that failed may have been carried out; every array has

@@ -23,6 +23,9 @@ struct Options {
   /// Into so many tasks each device's share of a product is cut, so that the operands of the next one arrive while one computes; 0: as its size
   /// suggests.
   std::size_t pieces = 0;
+  /// Into so many tasks the first of these is cut along its sums, each of which begins when its columns of A have arrived; 1: it is not cut; 0: as
+  /// the size of A suggests. It decides in which order the terms of these sums are added.
+  std::size_t panels = 0;
 };
 
 /// Returns the options of the next call. Starts the runtime. @throws ConfigurationError  it cannot start. Threads: any.
