@@ -243,6 +243,22 @@ KOKKOS_TEST(SpreadAttacks, RandomTriangles) {
   triangles<Kokkos::complex<double>>();
 }
 
+// An operand without columns whose rows begin at the same place. (Kokkos-Kernels 3.4 itself does not come here where a sum has no terms.)
+KOKKOS_TEST(SpreadAttacks, AProductWithoutTerms) {
+  const std::size_t m = 6, n = 5;
+  const Line<double> memory("memory", 100), c("c", m * n);
+  Kokkos::deep_copy(c, 2.0);
+  const Any<double> a(memory.data(), Kokkos::LayoutStride(0, m, m, 1)), b(memory.data(), Kokkos::LayoutStride(n, 0, 0, 1));
+  const Any<double> result(c.data(), Kokkos::LayoutStride(m, 1, n, m));
+  const bool spread = semcache::kernels::spreading::gemm(semcache::Exec(), 'T', 'T', 1.0, a, b, 3.0, result);
+  EXPECT_EQ(spread, semcache::device_count() > 1);
+  if (!spread) return;
+  const Host found = elements(result);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) ASSERT_EQ(found(i, j), 6.0);
+  }
+}
+
 // Kokkos-Kernels multiplies by a matrix that has room for more entries than its rows have.
 KOKKOS_TEST(SpreadAttacks, AMatrixWithRoomForMoreEntries) {
   using Crs = KokkosSparse::CrsMatrix<double, int, Device, void, int>;

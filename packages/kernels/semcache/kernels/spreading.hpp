@@ -108,7 +108,7 @@ template <class View>
     l = {leading <= most && leading >= rows, false, std::int64_t(std::max<std::size_t>(leading, 1))};
   } else if (v.stride(1) == 1 || columns < 2) {
     const std::size_t leading = v.stride(0);
-    l = {leading <= most && leading >= columns, true, std::int64_t(leading)};
+    l = {leading <= most && leading >= columns, true, std::int64_t(std::max<std::size_t>(leading, 1))};
   }
   return l;
 }
