@@ -8,10 +8,15 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <complex>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -689,6 +694,86 @@ TEST_F(LinalgAttacks, ACallComesBehindTheTasksOfAnEarlierOneOnAllLanes) {
       for (const double v : is) ASSERT_EQ(v, 2.0 * static_cast<double>(n));
     }
   });
+}
+
+// A dot product adds whole blocks, also where a block and its like do not fit a third of the memory.
+TEST_F(LinalgAttacks, ADotProductOfBlocksThatAreLargerThanATask) {
+  constexpr std::size_t n = 300000;
+  using Z = std::complex<double>;
+  double expected = 0;
+  for (std::size_t i = 0; i < n; ++i) expected += static_cast<double>(i % 3);
+  const Setting budget("SEMCACHE_DEVICE_MEMORY", "380K");
+  for (int devices = 1; devices <= 2; ++devices) {
+    on_devices(devices, [&] {
+      Array<Z> x(n, Where::host), y(n, Where::host);
+      for (std::size_t i = 0; i < n; ++i) {
+        x.data()[i] = static_cast<double>(i % 3);
+        y.data()[i] = 1.0;
+      }
+      EXPECT_EQ(dot(static_cast<std::int64_t>(n), x.data(), y.data()), Z(expected));
+    });
+  }
+}
+
+/// A product with a unit matrix of n rows, by so many devices as the options say.
+void multiply_by_unit_matrix(std::int32_t n) {
+  Array<std::int32_t> rows(static_cast<std::size_t>(n) + 1, Where::host), columns(static_cast<std::size_t>(n), Where::host);
+  Array<double> values(static_cast<std::size_t>(n), Where::host), x(static_cast<std::size_t>(n), Where::host), y(static_cast<std::size_t>(n), Where::host);
+  for (std::int32_t i = 0; i <= n; ++i) rows.data()[i] = i;
+  for (std::int32_t i = 0; i < n; ++i) {
+    columns.data()[i] = i;
+    values.data()[i] = x.data()[i] = 1.0;
+  }
+  spmv(1.0, {n, n, n, rows.data(), columns.data(), values.data()}, x.data(), 0.0, y.data());
+  EXPECT_EQ(y.data()[n - 1], 1.0);
+}
+
+// The cut of a matrix is that of vectors no longer when the runtime has ended, which had other devices, or when the program wants another spread.
+TEST_F(LinalgAttacks, CutsOfMatricesOfAnEarlierRuntimeAndOfAnotherSpreadAreForgotten) {
+  constexpr std::int32_t n = 5000;
+  on_devices(1, [] { multiply_by_unit_matrix(n); });
+  on_devices(4, [] {
+    Array<double> x(n, Where::host);
+    x.set(std::vector<double>(n, 1.0));
+    EXPECT_EQ(devices_of_vectors(x.data(), n, 1e12), 4U) << "as the matrix of a runtime with one device";
+    multiply_by_unit_matrix(n);
+    EXPECT_EQ(devices_of_vectors(x.data(), n, 8.0), 4U);
+    set_options({Spread::automatic, 0, 0});
+    EXPECT_EQ(devices_of_vectors(x.data(), n, 8.0), 1U) << "as when all calls were spread";
+    multiply_by_unit_matrix(n);
+    set_options({Spread::always, 0, 0});
+    EXPECT_EQ(devices_of_vectors(x.data(), n, 8.0), 4U) << "as when no small call was spread";
+  });
+}
+
+/// Runs a task of 5 s on device 0, waits for it, and runs another one of 5 s on device 1. Returns how long both take.
+/// @param in_task  called while the task is about to be submitted
+double seconds_of_two_tasks(const std::function<void()>& in_task) {
+  const std::string file = ::testing::TempDir() + "machine_" + std::to_string(::getpid()) + ".txt";
+  std::ofstream(file) << "memory = 1600\n";
+  const Setting machine("SEMCACHE_EMULATED_MACHINE", file.c_str());
+  double seconds = 0;
+  use_devices(2);
+  {
+    Array<double> x(1000, Where::home), y(1000, Where::last_device);
+    const auto task = [](const Array<double>& a, std::uint32_t device, const std::function<void()>& body) {
+      tasks::run({{device, 0, {{0, {0, 1000, 0, 1}, Access::overwrite}}}}, {{a.data(), 1000, 1, 1000, 8}},
+                 [&](const runtime::Stream&, const policy::Task&, const tasks::Operand*) { body(); });
+    };
+    task(x, 0, in_task);
+    wait();
+    task(y, 1, [] {});
+    seconds = statistics().virtual_time->seconds;
+  }
+  finalize();
+  std::remove(file.c_str());
+  return seconds;
+}
+
+// Another thread that waits while a task is about to be submitted does not wait for it, and the thread that submitted it still does.
+TEST_F(LinalgAttacks, AWaitOfAnotherThreadIsNotThatOfTheThreadThatSubmits) {
+  EXPECT_EQ(seconds_of_two_tasks([] {}), 10.0);
+  EXPECT_EQ(seconds_of_two_tasks([] { std::thread([] { wait(); }).join(); }), 10.0);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "../../packages/linalg/src/gpu_kernels.hpp"
+#include "../../packages/linalg/src/library.hpp"
 #include "kernels_on_host.hpp"
+
+#include <semcache/semcache.hpp>
 
 #include <gtest/gtest.h>
 
@@ -214,6 +217,21 @@ TEST(LinalgGpuKernelsSource, NvrtcCompilesThem) {
     EXPECT_NE(std::string(error.what()).find("sm_1"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("gpu-architecture"), std::string::npos) << "NVRTC's log is missing: " << error.what();
   }
+}
+
+// A program that notices that there is no cuBLAS goes on, and the runtime ends as always.
+TEST(LinalgWithoutCublas, TheRuntimeEnds) {
+  use_devices(1);
+  (void)runtime::device_ordinal(0);
+  try {
+    (void)cublas();
+    finalize();
+    GTEST_SKIP() << "there is one";
+  } catch (const ConfigurationError& error) {
+    EXPECT_NE(std::string(error.what()).find("cuBLAS cannot be loaded"), std::string::npos) << error.what();
+  }
+  finalize();
+  EXPECT_EQ(device_count(), 0);
 }
 
 }  // namespace

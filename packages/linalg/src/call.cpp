@@ -51,10 +51,17 @@ std::size_t pieces_of_share(const Options& o, std::uint64_t columns) {
 
 namespace {
 
+/// A cut, and what the program wanted of calls when it was made.
+struct Cut {
+  std::vector<policy::Run> rows;
+  Spread spread;
+  std::size_t devices;
+};
 /// The cuts of sparse matrices, by the number of rows.
 struct Cuts {
   std::mutex mutex;
-  std::map<std::uint64_t, std::vector<policy::Run>> of;
+  std::uint64_t epoch = 0;  ///< of the runtime whose matrices they are of
+  std::map<std::uint64_t, Cut> of;
 };
 Cuts& cuts() {
   static Cuts* const c = new Cuts;  // calls may come from destructors of the program's statics
@@ -87,10 +94,13 @@ std::vector<policy::Held> in_order(const std::vector<policy::Run>& runs) {
 }  // namespace
 
 void note_cut(const std::vector<policy::Run>& rows) {
+  const Options o = options();
+  const std::uint64_t all = rows.back().end;
   Cuts& c = cuts();
   const std::lock_guard<std::mutex> lock(c.mutex);
-  if (c.of.size() >= most_cuts) c.of.clear();
-  c.of[rows.back().end] = rows;
+  if (c.epoch != runtime::epoch() || (c.of.size() >= most_cuts && c.of.count(all) == 0)) c.of.clear();
+  c.epoch = runtime::epoch();
+  c.of[all] = {rows, o.spread, o.devices};
 }
 
 VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one) {
@@ -100,7 +110,8 @@ VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_o
     Cuts& c = cuts();
     const std::lock_guard<std::mutex> lock(c.mutex);
     const auto found = c.of.find(vector.rows);
-    if (found != c.of.end() && found->second.size() <= most) return {in_order(found->second), "as the sparse matrix of as many rows"};
+    const bool holds = c.epoch == runtime::epoch() && found != c.of.end() && found->second.spread == o.spread && found->second.devices == o.devices;
+    if (holds && found->second.rows.size() <= most) return {in_order(found->second.rows), "as the sparse matrix of as many rows"};
   }
   const auto evenly_on = [&](std::size_t devices) {
     return in_order(policy::cut_evenly(vector.rows, devices, policy::block_elements(vector.rows)));

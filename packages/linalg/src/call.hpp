@@ -61,7 +61,8 @@ template <class T>
 /// Returns how many tasks a share of so many columns, or rows, is cut into at least.
 [[nodiscard]] std::size_t pieces_of_share(const Options& options, std::uint64_t columns);
 
-/// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on.
+/// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on, as long as the runtime
+/// and the options are the same.
 void note_cut(const std::vector<policy::Run>& rows);
 
 /// How a vector is cut.

@@ -38,7 +38,6 @@ void destroy_handles() noexcept;
 class Cublas : public Library {
  public:
   Cublas() {
-    runtime::before_end(&destroy_handles);
     file_ = load("cuBLAS", names, "Install CUDA's libraries, or put their folder into LD_LIBRARY_PATH");
     find(create_, "cublasCreate_v2");
     find(destroy_, "cublasDestroy_v2");
@@ -61,6 +60,7 @@ class Cublas : public Library {
       find(scal_[t], (prefix + "scal_v2").c_str());
       find(copy_[t], (prefix + "copy_v2").c_str());
     }
+    runtime::before_end(&destroy_handles);  // which needs a library that has been loaded
   }
 
   void gemm(const runtime::Stream& stream, Scalar type, char transpose_a, char transpose_b, std::int32_t m, std::int32_t n, std::int32_t k,

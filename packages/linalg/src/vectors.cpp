@@ -101,10 +101,11 @@ std::vector<Task> cut_sum(const std::vector<policy::Held>& pieces, const std::ve
   return tasks;
 }
 
-/// Cuts runs into pieces of which a task's operands fit.
+/// Cuts runs into pieces of which a task's operands fit, each a multiple of `grain`, but for the last one. Where fewer elements than that fit a
+/// third of the memory, each piece has as many, and the call fails where the whole memory has no room for them.
 std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::size_t bytes_of_element, std::uint64_t grain,
                                  std::uint64_t most_elements = UINT64_MAX) {
-  const std::uint64_t most = std::min<std::uint64_t>(task_bytes() / bytes_of_element, most_elements);
+  const std::uint64_t most = std::max(grain, std::min<std::uint64_t>(task_bytes() / bytes_of_element, most_elements));
   std::vector<policy::Held> pieces;
   for (const policy::Held& h : runs) {
     for (const policy::Run& r : policy::cut_to_fit(h.run, most, grain)) pieces.push_back({r, h.device});

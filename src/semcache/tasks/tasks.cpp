@@ -229,9 +229,10 @@ void run(const std::vector<Task>& tasks, const std::vector<Matrix>& operands, co
       uses.push_back(places.use(t.device, p));
     }
     const runtime::Stream stream = lane(t.device, t.lane);
+    // Noted when the launch has ended, also by an error: a thread that waits before does not wait for this task.
+    const base::AtEnd noted([] { note_submitted(); });
     const runtime::Launch launch(stream.queue, uses.data(), uses.size());
     const runtime::OnDevice on(t.device);
-    note_submitted();
     body(stream, t, here.data());
   }
 }

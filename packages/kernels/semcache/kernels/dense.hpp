@@ -59,8 +59,10 @@ struct GEMV<SEMCACHE_KERNELS_EXEC SEMCACHE_KERNELS_VIEW(A), SEMCACHE_KERNELS_VIE
   static void gemv(SEMCACHE_KERNELS_PARAMETER const char transpose[], typename A::const_value_type& alpha, const A& a,
                    const X& x, typename Y::const_value_type& beta, const Y& y) {
     if (semcache::kernels::spreading::gemv(SEMCACHE_KERNELS_INSTANCE, transpose[0], alpha, a, x, beta, y)) return;
-    // BLAS returns at once where the product has no terms, and then does not write the result.
-    const bool unread = semcache::kernels::is_zero(beta) && a.size() != 0;
+    // BLAS returns at once where the product has no terms, and then does not write the result. Kernels of Kokkos-Kernels 3.4 multiply the old
+    // result of a transposed product by zero, so what lies there must not be NaN.
+    const bool plain = transpose[0] == 'N' || transpose[0] == 'n';
+    const bool unread = semcache::kernels::is_zero(beta) && a.size() != 0 && (SEMCACHE_KERNELS_INSTANCES || plain);
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE).reads(a, x).overwrites(y, unread).run([&] {
       native::gemv(SEMCACHE_KERNELS_ARGUMENT transpose, alpha, semcache::kernels::native(a),
                    semcache::kernels::native(x), beta, semcache::kernels::native(y));

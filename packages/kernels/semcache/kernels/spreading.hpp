@@ -108,7 +108,7 @@ template <class View>
     l = {leading <= most && leading >= rows, false, std::int64_t(std::max<std::size_t>(leading, 1))};
   } else if (v.stride(1) == 1 || columns < 2) {
     const std::size_t leading = v.stride(0);
-    l = {leading <= most && leading >= columns, true, std::int64_t(leading)};
+    l = {leading <= most && leading >= columns, true, std::int64_t(std::max<std::size_t>(leading, 1))};
   }
   return l;
 }
@@ -117,7 +117,7 @@ template <class View>
 /// complex matrix that is not transposed, which BLAS lacks.
 template <class T>
 [[nodiscard]] bool operation(char op, bool kept_transposed, linalg::Transpose& is) {
-  const bool conjugate = (op == 'C' || op == 'c') && !std::is_floating_point<T>::value;
+  const bool conjugate = (op == 'C' || op == 'c' || op == 'H' || op == 'h') && !std::is_floating_point<T>::value;  // gemv has both
   const bool transpose = (op != 'N' && op != 'n') != kept_transposed;
   if (conjugate && !transpose) return false;
   is = !transpose ? linalg::Transpose::no : conjugate ? linalg::Transpose::conjugate : linalg::Transpose::yes;

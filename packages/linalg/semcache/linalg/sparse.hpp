@@ -15,8 +15,8 @@ template <class T>
 struct Csr {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t entries = 0;                    ///< the last row pointer
-  const std::int32_t* row_pointers = nullptr;  ///< rows + 1, not descending, from 0 to `entries`: row i has the entries from the i-th one on
+  std::int64_t entries = 0;                    ///< that the arrays have; those before the first row pointer and from the last one on are not used
+  const std::int32_t* row_pointers = nullptr;  ///< rows + 1, not descending, between 0 and `entries`: row i has the entries from the i-th one on
   const std::int32_t* column_indices = nullptr;  ///< by entry, from 0, in any order; a column may occur several times in a row
   const T* values = nullptr;                     ///< by entry
 };
@@ -27,7 +27,7 @@ struct Csr {
 /// its rows refer to and that it lacks. (Beyond four runs of such entries, what lies between neighbouring runs comes along.) For a new pattern
 /// the host reads row pointers and columns once; a pattern is recognised by the content of its arrays, wherever they lie. Every row is summed
 /// in the order of its entries, so the result has the same bits on any number of devices of one kind.
-/// @throws UsageError  also where the row pointers descend, or are not from 0 to the number of entries, or a column is none of the matrix; y is unchanged
+/// @throws UsageError  also where the row pointers descend, or are not between 0 and the number of entries, or a column is none of the matrix; y is unchanged
 template <class T>
 SEMCACHE_API void spmv(T alpha, const Csr<T>& a, const T* x, T beta, T* y);
 
