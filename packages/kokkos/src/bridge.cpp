@@ -2,6 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/kokkos/exec.hpp>
 
+// Kokkos_Core.hpp of newer versions does not declare the list of execution spaces.
+#if KOKKOS_VERSION >= 30700
+#define KOKKOS_IMPL_PUBLIC_INCLUDE
+#include <impl/Kokkos_ExecSpaceManager.hpp>
+#undef KOKKOS_IMPL_PUBLIC_INCLUDE
+#endif
+
 #include <cstring>
 #include <memory>
 #include <ostream>
