@@ -140,12 +140,16 @@ KOKKOS_TEST(Spread, VectorsAndNumbers) {
   EXPECT_EQ(in_mirror(), dot);
 }
 
-KOKKOS_TEST(Spread, SparseByVectorAndKernelsOnItsResult) {
+namespace {
+
+/// Products with a tridiagonal matrix whose row pointers are of type Size, and kernels on what they have computed.
+template <class Size>
+void expect_sparse_products() {
   const int n = 2000;
-  using Crs = KokkosSparse::CrsMatrix<double, int, Device, void, int>;
-  const Crs::row_map_type::non_const_type rows("rows", n + 1);
-  const Crs::index_type columns("columns", 3 * n - 2);
-  const Crs::values_type values("values", 3 * n - 2);
+  using Crs = KokkosSparse::CrsMatrix<double, int, Device, void, Size>;
+  const typename Crs::row_map_type::non_const_type rows("rows", n + 1);
+  const typename Crs::index_type columns("columns", 3 * n - 2);
+  const typename Crs::values_type values("values", 3 * n - 2);
   {
     const auto r = Kokkos::create_mirror_view(rows);
     const auto c = Kokkos::create_mirror_view(columns);
@@ -178,6 +182,14 @@ KOKKOS_TEST(Spread, SparseByVectorAndKernelsOnItsResult) {
     Kokkos::parallel_for("next", Range(0, n), KOKKOS_LAMBDA(int i) { x(i) = y(i) + 1; });
     semcache::Exec().fence();
   }
+}
+
+}  // namespace
+
+KOKKOS_TEST(Spread, SparseByVectorAndKernelsOnItsResult) { expect_sparse_products<int>(); }
+KOKKOS_TEST(Spread, SparseWithRowPointersOf64Bits) {
+  expect_sparse_products<std::size_t>();
+  expect_sparse_products<std::int64_t>();
 }
 
 KOKKOS_TEST(Spread, CallsOnAnInstanceOfADeviceStayThere) {

@@ -246,13 +246,14 @@ bool nrm2(const Exec& exec, const R& r, const X& x, bool take_root) {
   return false;
 }
 
-/// y = alpha A x + beta y, of a CRS matrix with 32-bit row pointers and columns.
+/// y = alpha A x + beta y, of a CRS matrix with row pointers of 32 or 64 bits and columns of 32 bits.
 template <class Alpha, class Matrix, class X, class Beta, class Y>
 bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, const X& x, const Beta& beta, const Y& y) {
   using Values = typename Matrix::values_type;
   if constexpr (X::rank == 1 && Y::rank == 1 && have_one_scalar<Values, X, Y>) {
     using T = scalar_of<Y>;
-    if constexpr (sizeof(typename Matrix::non_const_size_type) == 4 && sizeof(typename Matrix::non_const_ordinal_type) == 4 && is_number<Alpha, T> &&
+    using Size = typename Matrix::non_const_size_type;
+    if constexpr ((sizeof(Size) == 4 || sizeof(Size) == 8) && sizeof(typename Matrix::non_const_ordinal_type) == 4 && is_number<Alpha, T> &&
                   is_number<Beta, T>) {
       const bool plain = mode == 'N' || mode == 'n' || (std::is_floating_point<T>::value && (mode == 'C' || mode == 'c'));
       const std::int64_t rows = a.numRows(), columns = a.numCols(), entries = a.nnz();
@@ -260,9 +261,10 @@ bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, cons
       if (entries > std::numeric_limits<std::int32_t>::max() || !are_tracked(a.values, a.graph.row_map, a.graph.entries, x, y)) return false;
       if (!is_contiguous_vector(x) || !is_contiguous_vector(y) || overlap(x, y)) return false;
       if (linalg::devices_of_sparse_product<T>(rows, entries) == 1) return false;
-      linalg::spmv<T>(number<T>(alpha), {rows, columns, entries, reinterpret_cast<const std::int32_t*>(a.graph.row_map.data()),
-                       reinterpret_cast<const std::int32_t*>(a.graph.entries.data()), data_of(a.values)}, data_of(x),
-                      number<T>(beta), data_of(y));
+      using Offset = std::conditional_t<sizeof(Size) == 4, std::int32_t, std::int64_t>;
+      linalg::spmv<T, Offset>(number<T>(alpha), {rows, columns, entries, reinterpret_cast<const Offset*>(a.graph.row_map.data()),
+                               reinterpret_cast<const std::int32_t*>(a.graph.entries.data()), data_of(a.values)}, data_of(x),
+                              number<T>(beta), data_of(y));
       return true;
     }
   }
