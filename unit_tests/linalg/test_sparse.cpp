@@ -226,6 +226,36 @@ TEST_F(LinalgSparse, RowPointersOf64BitsAreReadOnceAndThenTheirCopyIsUsed) {
   }
 }
 
+TEST_F(LinalgSparse, SomeRowsOfAMatrixAreAMatrix) {
+  const Matrix<double> m = laplace(10);
+  const auto n = static_cast<std::size_t>(m.rows);
+  std::vector<double> x(n);
+  for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i % 17) - 8;
+  const std::vector<double> whole = m.times(x);
+  for (int p = 1; p <= 4; ++p) {
+    on_devices(p, [&] {
+      const OnArrays<double> a(m, Where::host);
+      const WideRowPointers<double> wide(m, a, Where::host);
+      for (const auto& [begin, end] : {std::pair(0, 700), std::pair(333, 1000), std::pair(400, 401)}) {
+        SCOPED_TRACE("rows " + std::to_string(begin) + " to " + std::to_string(end) + " on " + std::to_string(p));
+        Array<double> ax(n, Where::host), ay(static_cast<std::size_t>(end - begin), Where::home);
+        ax.set(x);
+        const std::vector<double> expected(whole.begin() + begin, whole.begin() + end);
+        Csr<double> some = a.csr;
+        some.rows = end - begin;
+        some.row_pointers += begin;
+        spmv(1.0, some, ax.data(), 0.0, ay.data());
+        EXPECT_EQ(ay.get(), expected);
+        Csr<double, std::int64_t> some_wide = wide.csr;
+        some_wide.rows = end - begin;
+        some_wide.row_pointers += begin;
+        spmv(2.0, some_wide, ax.data(), -1.0, ay.data());
+        EXPECT_EQ(ay.get(), expected);
+      }
+    });
+  }
+}
+
 TEST_F(LinalgSparse, RowPointersOf64BitsThatAreNoneAreRefused) {
   on_devices(3, [] {
     const Matrix<double> m = tridiagonal(100);

@@ -106,9 +106,9 @@ NarrowRowPointers::~NarrowRowPointers() {
 
 Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
                     std::int64_t entries, std::size_t devices, std::uint64_t most_entries) {
-  SEMCACHE_EXPECTS(row_pointers[0] == 0 && row_pointers[rows] == entries,
+  SEMCACHE_EXPECTS(row_pointers[0] >= 0 && row_pointers[rows] <= entries,
                    "linalg::spmv: the row pointers are from " + std::to_string(row_pointers[0]) + " to " + std::to_string(row_pointers[rows]) +
-                       "; they must be from 0 to the number of entries, " + std::to_string(entries));
+                       "; they must lie between 0 and the number of entries, " + std::to_string(entries));
   for (std::uint64_t i = 0; i < rows; ++i) {
     SEMCACHE_EXPECTS(row_pointers[i] <= row_pointers[i + 1], "linalg::spmv: row " + std::to_string(i) + " begins at entry " +
                                                                  std::to_string(row_pointers[i]) + " and ends at " +

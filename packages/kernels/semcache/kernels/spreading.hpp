@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
@@ -238,7 +239,11 @@ bool nrm2(const Exec& exec, const R& r, const X& x, bool take_root) {
       using Real = linalg::RealOf<T>;
       if constexpr (std::is_same<std::remove_const_t<typename R::value_type>, Real>::value) {
         if (!dots_spread<T>(exec, x, x)) return false;
-        store(exec, r, take_root ? linalg::nrm2<T>(x.extent(0), data_of(x)) : std::real(linalg::dot<T>(x.extent(0), data_of(x), data_of(x))));
+        const Real square = std::real(linalg::dot<T>(x.extent(0), data_of(x), data_of(x)));
+        // BLAS scales elements whose squares are beyond the type's range.
+        using Limits = std::numeric_limits<Real>;
+        if (take_root && !(square >= Limits::min() / Limits::epsilon() && square <= Limits::max())) return false;
+        store(exec, r, take_root ? std::sqrt(square) : square);
         return true;
       }
     }

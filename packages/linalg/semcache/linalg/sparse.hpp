@@ -16,8 +16,9 @@ template <class T, class Offset = std::int32_t>
 struct Csr {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t entries = 0;                    ///< the last row pointer
-  const Offset* row_pointers = nullptr;        ///< rows + 1, not descending, from 0 to `entries`: row i has the entries from the i-th one on
+  std::int64_t entries = 0;                    ///< in the arrays: the last row pointer, or more
+  const Offset* row_pointers = nullptr;        ///< rows + 1, not descending: row i has the entries from the i-th one to the next.
+                                               ///< Of a part of the rows of a matrix the first one need not be 0
   const std::int32_t* column_indices = nullptr;  ///< by entry, from 0, in any order; a column may occur several times in a row
   const T* values = nullptr;                     ///< by entry
 };
@@ -31,7 +32,7 @@ struct Csr {
 ///
 /// Devices use row pointers of 32 bits. Of those of 64 bits a copy of 32 bits is made with the pattern and kept as long: 4 bytes a row, in an array
 /// of its own. Devices get their parts of the copy, and the row pointers of 64 bits stay where they are.
-/// @throws UsageError  also where the row pointers descend, or are not from 0 to the number of entries, or a column is none of the matrix, or there
+/// @throws UsageError  also where the row pointers descend, or do not lie between 0 and the number of entries, or a column is none of the matrix, or there
 ///                     are 2^31 entries or more; y is unchanged
 template <class T, class Offset = std::int32_t>
 SEMCACHE_API void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y);
