@@ -104,7 +104,8 @@ KOKKOS_TEST(Spmv, HandlesAreKept) {
     KokkosSparse::spmv(Exec(), &handle, "N", 1.0, a, x, 0.0, y);
     expect_equal(elements(y), expected_product(dense_a, false, 1, elements(x), 0, elements(y)), "y");
   }
-  EXPECT_NE(handle.tpl_rank1, nullptr);
+  // Products on all devices do without the native library's description.
+  if (semcache::device_count() == 1) EXPECT_NE(handle.tpl_rank1, nullptr);
 }
 #else
 KOKKOS_TEST(Spmv, RowsBehindTheMatrixKeepTheirContent) {

@@ -130,12 +130,16 @@ KOKKOS_TEST(Spread, VectorsAndNumbers) {
   EXPECT_EQ(in_mirror(), dot);
 }
 
-KOKKOS_TEST(Spread, SparseByVectorAndKernelsOnItsResult) {
+namespace {
+
+/// Products with a tridiagonal matrix whose row pointers are of type Size, and kernels on what they have computed.
+template <class Size>
+void expect_sparse_products() {
   const int n = 2000;
-  using Crs = KokkosSparse::CrsMatrix<double, int, Device, void, int>;
-  const Crs::row_map_type::non_const_type rows("rows", n + 1);
-  const Crs::index_type columns("columns", 3 * n - 2);
-  const Crs::values_type values("values", 3 * n - 2);
+  using Crs = KokkosSparse::CrsMatrix<double, int, Device, void, Size>;
+  const typename Crs::row_map_type::non_const_type rows("rows", n + 1);
+  const typename Crs::index_type columns("columns", 3 * n - 2);
+  const typename Crs::values_type values("values", 3 * n - 2);
   {
     const auto r = Kokkos::create_mirror_view(rows);
     const auto c = Kokkos::create_mirror_view(columns);
@@ -168,6 +172,53 @@ KOKKOS_TEST(Spread, SparseByVectorAndKernelsOnItsResult) {
     Kokkos::parallel_for("next", Range(0, n), KOKKOS_LAMBDA(int i) { x(i) = y(i) + 1; });
     semcache::Exec().fence();
   }
+}
+
+}  // namespace
+
+KOKKOS_TEST(Spread, SparseByVectorAndKernelsOnItsResult) { expect_sparse_products<int>(); }
+KOKKOS_TEST(Spread, SparseWithRowPointersOf64Bits) {
+  expect_sparse_products<std::size_t>();
+  expect_sparse_products<std::int64_t>();
+}
+
+// The squares of these elements are beyond the range of their type, their norm is not: Kokkos-Kernels' routine decides what that is.
+KOKKOS_TEST(Spread, NormsOfVeryLargeAndVerySmallElements) {
+  const std::size_t n = 1000;
+  for (const double element : {1e200, 1e-200, 1e-160, 0.0, HUGE_VAL}) {
+    const Vector x("x", n);
+    const auto mirror = Kokkos::create_mirror_view(x);
+    const Kokkos::View<double*, Kokkos::LayoutLeft, Kokkos::HostSpace> native("native", n);
+    for (std::size_t i = 0; i < n; ++i) mirror(i) = native(i) = element;
+    Kokkos::deep_copy(x, mirror);
+    EXPECT_DOUBLE_EQ(KokkosBlas::nrm2(x), KokkosBlas::nrm2(native)) << element;
+  }
+}
+
+// Rows of a larger matrix, whose row pointers neither begin with 0 nor end with the number of entries.
+KOKKOS_TEST(Spread, SomeRowsOfASparseMatrix) {
+  using Crs = KokkosSparse::CrsMatrix<double, int, Device, void, std::size_t>;
+  const int n = 600, first = 100, count = 400;
+  const Crs::row_map_type::non_const_type rows("rows", n + 1);
+  const Crs::index_type columns("columns", n + 50);
+  const Crs::values_type values("values", n + 50);
+  const auto r = Kokkos::create_mirror_view(rows);
+  const auto c = Kokkos::create_mirror_view(columns);
+  const auto v = Kokkos::create_mirror_view(values);
+  for (int i = 0; i <= n; ++i) r(i) = i;
+  for (int i = 0; i < n + 50; ++i) {
+    c(i) = i < n ? n - 1 - i : 12345;
+    v(i) = i;
+  }
+  Kokkos::deep_copy(rows, r);
+  Kokkos::deep_copy(columns, c);
+  Kokkos::deep_copy(values, v);
+  const Crs a("some rows", count, n, n + 50, values, Kokkos::subview(rows, Pair(first, first + count + 1)), columns);
+  const Vector x = filled("x", n, 1), y("y", count);
+  KokkosSparse::spmv("N", 1.0, a, x, 0.0, y);
+  EXPECT_EQ(devices_of(y), semcache::device_count());
+  const Host hx = elements(x), hy = elements(y);
+  for (int i = 0; i < count; ++i) ASSERT_EQ(hy(i, 0), (first + i) * hx(n - 1 - first - i, 0)) << i;
 }
 
 KOKKOS_TEST(Spread, CallsOnAnInstanceOfADeviceStayThere) {

@@ -65,6 +65,17 @@ struct OnArrays {
   Csr<T> csr;
 };
 
+/// Row pointers of 64 bits for a matrix whose other arrays are there.
+template <class T>
+struct WideRowPointers {
+  WideRowPointers(const Matrix<T>& m, const OnArrays<T>& others, Where where) : row_pointers(m.row_pointers.size(), where) {
+    row_pointers.set({m.row_pointers.begin(), m.row_pointers.end()});
+    csr = {others.csr.rows, others.csr.columns, others.csr.entries, row_pointers.data(), others.csr.column_indices, others.csr.values};
+  }
+  Array<std::int64_t> row_pointers;
+  Csr<T, std::int64_t> csr;
+};
+
 Matrix<double> tridiagonal(std::int64_t n) {
   Matrix<double> m;
   m.columns = n;
@@ -133,6 +144,11 @@ TEST_F(LinalgSparse, RandomMatricesHaveTheSameBitsOnOneToEightDevices) {
         std::vector<double> again = expected;
         for (double& v : again) v = 2.0 * v - v;
         ASSERT_EQ(ay.get(), again);
+        const WideRowPointers<double> wide(m, a, pick(2) == 0 ? Where::host : Where::last_device);
+        for (int call = 0; call < 2; ++call) {
+          spmv(1.0, wide.csr, ax.data(), 0.0, ay.data());
+          ASSERT_EQ(ay.get(), expected);
+        }
       });
     }
   }
@@ -167,6 +183,105 @@ TEST_F(LinalgSparse, EachByteOfTheMatrixCrossesOnceAndThenOnlyWhatHasChanged) {
       EXPECT_TRUE(one.h2d > 0 && one.h2d <= 16384 && one.d2h == 0 && one.between == 0) << one;
     });
   }
+}
+
+TEST_F(LinalgSparse, RowPointersOf64BitsAreReadOnceAndThenTheirCopyIsUsed) {
+  const Matrix<double> m = laplace(12);
+  const auto rows = static_cast<std::uint64_t>(m.rows);
+  for (int p = 1; p <= 8; ++p) {
+    SCOPED_TRACE(p);
+    on_devices(p, [&] {
+      const OnArrays<double> a(m, Where::host);
+      WideRowPointers<double> wide(m, a, Where::host);
+      Array<double> x(rows, Where::host), y(rows, Where::host);
+      x.set(std::vector<double>(rows, 1.0));
+      const auto product = [&] {
+        const Bytes before = moved();
+        spmv(1.0, wide.csr, x.data(), 0.0, y.data());
+        return moved() - before;
+      };
+      // The host reads its own array. The copy goes to the first device, and from there to the others: their rows, and the row behind them.
+      spmv(1.0, a.csr, x.data(), 0.0, y.data());
+      const Bytes first = product();
+      EXPECT_TRUE(first.h2d == 4 * (rows + 1) && first.d2h == 0 && first.between <= 4 * (rows + 1)) << first;
+      EXPECT_EQ(product(), (Bytes{0, 0, 0}));
+      {
+        const WideRowPointers<double> same(m, a, Where::home);
+        wide.csr.row_pointers = same.csr.row_pointers;
+        const Bytes other = product();  // another array is another content, unless it has been copied
+        EXPECT_TRUE(other.h2d <= 2 * 8 * (rows + 1)) << other;
+        EXPECT_EQ(product(), (Bytes{0, 0, 0}));
+      }
+      wide.csr.row_pointers = wide.row_pointers.data();
+      EXPECT_EQ(product(), (Bytes{0, 0, 0}));
+      // A row that loses its last entry to the next one.
+      const std::vector<double> before = y.get();
+      wide.row_pointers.data()[rows / 2] -= 1;
+      (void)product();
+      EXPECT_NE(y.get(), before);
+      wide.row_pointers.data()[rows / 2] += 1;
+      (void)product();
+      EXPECT_EQ(y.get(), before);
+    });
+  }
+}
+
+TEST_F(LinalgSparse, SomeRowsOfAMatrixAreAMatrix) {
+  const Matrix<double> m = laplace(10);
+  const auto n = static_cast<std::size_t>(m.rows);
+  std::vector<double> x(n);
+  for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i % 17) - 8;
+  const std::vector<double> whole = m.times(x);
+  for (int p = 1; p <= 4; ++p) {
+    on_devices(p, [&] {
+      const OnArrays<double> a(m, Where::host);
+      const WideRowPointers<double> wide(m, a, Where::host);
+      for (const auto& [begin, end] : {std::pair(0, 700), std::pair(333, 1000), std::pair(400, 401)}) {
+        SCOPED_TRACE("rows " + std::to_string(begin) + " to " + std::to_string(end) + " on " + std::to_string(p));
+        Array<double> ax(n, Where::host), ay(static_cast<std::size_t>(end - begin), Where::home);
+        ax.set(x);
+        const std::vector<double> expected(whole.begin() + begin, whole.begin() + end);
+        Csr<double> some = a.csr;
+        some.rows = end - begin;
+        some.row_pointers += begin;
+        spmv(1.0, some, ax.data(), 0.0, ay.data());
+        EXPECT_EQ(ay.get(), expected);
+        Csr<double, std::int64_t> some_wide = wide.csr;
+        some_wide.rows = end - begin;
+        some_wide.row_pointers += begin;
+        spmv(2.0, some_wide, ax.data(), -1.0, ay.data());
+        EXPECT_EQ(ay.get(), expected);
+      }
+    });
+  }
+}
+
+TEST_F(LinalgSparse, RowPointersOf64BitsThatAreNoneAreRefused) {
+  on_devices(3, [] {
+    const Matrix<double> m = tridiagonal(100);
+    const OnArrays<double> a(m, Where::host);
+    const Array<double> x(100, Where::host), y(100, Where::host);
+    const auto expect_refused = [&](const Csr<double, std::int64_t>& csr, const std::string& words) {
+      std::fill(y.data(), y.data() + 100, 3.0);
+      try {
+        spmv(1.0, csr, x.data(), 0.0, y.data());
+        ADD_FAILURE() << "not refused: " << words;
+      } catch (const UsageError& e) {
+        EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+      }
+      EXPECT_EQ(y.get(), std::vector<double>(100, 3.0));
+    };
+    for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{1} << 32, INT64_MAX, INT64_MIN}) {
+      WideRowPointers<double> wide(m, a, Where::host);
+      wide.row_pointers.data()[7] = wrong;
+      expect_refused(wide.csr, "row pointer 7 is " + std::to_string(wrong));
+    }
+    WideRowPointers<double> wide(m, a, Where::host);
+    wide.row_pointers.data()[7] = 0;
+    expect_refused(wide.csr, "must not descend");
+    wide.csr.entries = std::int64_t{1} << 31;
+    expect_refused(wide.csr, "2147483648 entries");
+  });
 }
 
 TEST_F(LinalgSparse, ConjugateGradientsMoveOnlyWhatLiesBehindTheBorders) {

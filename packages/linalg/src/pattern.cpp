@@ -56,9 +56,23 @@ Cache& cache() {
 }
 
 void forget_all() noexcept {
+  std::vector<Known> forgotten;  // whose arrays are freed outside the lock
   Cache& all = cache();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  all.known.clear();
+  forgotten.swap(all.known);
+}
+
+/// Returns the row pointers as numbers of 32 bits.
+/// @throws UsageError  one of them is negative, or more than `entries`
+std::vector<std::int32_t> narrowed(const std::int64_t* row_pointers, std::uint64_t rows, std::int64_t entries) {
+  std::vector<std::int32_t> narrow(rows + 1);
+  for (std::uint64_t i = 0; i <= rows; ++i) {
+    SEMCACHE_EXPECTS(row_pointers[i] >= 0 && row_pointers[i] <= entries, "linalg::spmv: row pointer " + std::to_string(i) + " is " +
+                                                                             std::to_string(row_pointers[i]) + "; it must be from 0 to the number of entries, " +
+                                                                             std::to_string(entries));
+    narrow[i] = static_cast<std::int32_t>(row_pointers[i]);
+  }
+  return narrow;
 }
 
 /// Joins the runs that have the smallest gaps between them until there are at most `most_runs`.
@@ -75,11 +89,26 @@ void join_closest(std::vector<Run>& runs) {
 
 }  // namespace
 
+NarrowRowPointers::NarrowRowPointers(const std::vector<std::int32_t>& content) : epoch_(runtime::epoch()) {
+  const std::size_t bytes = content.size() * sizeof(std::int32_t);
+  data_ = static_cast<std::int32_t*>(runtime::allocate_device("row pointers of 32 bits (linalg)", bytes));
+  try {
+    runtime::copy(data_, content.data(), bytes, runtime::queue_of(nullptr));
+  } catch (...) {
+    runtime::deallocate(data_);
+    throw;
+  }
+}
+// The next runtime may have given the address to another array.
+NarrowRowPointers::~NarrowRowPointers() {
+  if (epoch_ == runtime::epoch()) runtime::deallocate(data_);
+}
+
 Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
                     std::int64_t entries, std::size_t devices, std::uint64_t most_entries) {
   SEMCACHE_EXPECTS(row_pointers[0] >= 0 && row_pointers[rows] <= entries,
                    "linalg::spmv: the row pointers are from " + std::to_string(row_pointers[0]) + " to " + std::to_string(row_pointers[rows]) +
-                       "; they must be between 0 and the number of entries, " + std::to_string(entries));
+                       "; they must lie between 0 and the number of entries, " + std::to_string(entries));
   for (std::uint64_t i = 0; i < rows; ++i) {
     SEMCACHE_EXPECTS(row_pointers[i] <= row_pointers[i + 1], "linalg::spmv: row " + std::to_string(i) + " begins at entry " +
                                                                  std::to_string(row_pointers[i]) + " and ends at " +
@@ -136,16 +165,17 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
 
 std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices, std::uint64_t most_entries) {
   const auto entries = static_cast<std::size_t>(a.entries);
-  const runtime::DerivedValue::Input inputs[] = {{a.row_pointers, (a.rows + 1) * sizeof(std::int32_t)},
+  const runtime::DerivedValue::Input inputs[] = {{a.row_pointers, (a.rows + 1) * a.offset_bytes},
                                                  {a.column_indices, entries * sizeof(std::int32_t)}};
-  const std::uint64_t parameters[] = {a.rows, a.columns, devices, most_entries};
+  const std::uint64_t parameters[] = {a.rows, a.columns, devices, most_entries, a.offset_bytes};
   constexpr std::size_t bytes = sizeof(std::uint64_t);
   runtime::before_end(&forget_all);
   auto value = std::make_unique<runtime::DerivedValue>("cut of a sparse matrix (linalg)", parameters, sizeof parameters, inputs, 2, bytes, 0);
+  std::vector<Known> forgotten;  // whose arrays are freed outside the lock
   Cache& all = cache();
   {
     const std::lock_guard<std::mutex> lock(all.mutex);
-    if (all.epoch != runtime::epoch()) all.known.clear();
+    if (all.epoch != runtime::epoch()) forgotten.swap(all.known);
     all.epoch = runtime::epoch();
     for (Known& k : all.known) {
       if (!value->is_computed() || k.value->data() != value->data()) continue;
@@ -153,17 +183,35 @@ std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t de
       return k.pattern;
     }
   }
-  const OnHost<std::int32_t> row_pointers(a.row_pointers, a.rows + 1), column_indices(a.column_indices, entries);
-  auto pattern = std::make_shared<const Pattern>(cut_pattern(row_pointers.data(), column_indices.data(), a.rows, a.columns, a.entries, devices, most_entries));
+  const OnHost<std::int32_t> column_indices(a.column_indices, entries);
+  const auto cut = [&](const std::int32_t* row_pointers) {
+    return cut_pattern(row_pointers, column_indices.data(), a.rows, a.columns, a.entries, devices, most_entries);
+  };
+  auto found = std::make_shared<Pattern>();
+  if (a.offset_bytes == sizeof(std::int32_t)) {
+    const OnHost<std::int32_t> row_pointers(static_cast<const std::int32_t*>(a.row_pointers), a.rows + 1);
+    *found = cut(row_pointers.data());
+  } else {
+    const OnHost<std::int64_t> wide(static_cast<const std::int64_t*>(a.row_pointers), a.rows + 1);
+    const std::vector<std::int32_t> narrow = narrowed(wide.data(), a.rows, a.entries);
+    *found = cut(narrow.data());
+    found->row_pointers = std::make_unique<const NarrowRowPointers>(narrow);
+  }
+  const std::shared_ptr<const Pattern> pattern = std::move(found);
   if (!value->is_computed()) {
     const runtime::LibraryUse whole{value->data(), bytes, Access::overwrite};
     { const runtime::Launch launch(tasks::lane(0, 0).queue, &whole, 1); }  // of no kernel
     value->note_computed();
   }
+  // Content that is not known, or not noticed, is never found again. Then nothing is kept.
+  const runtime::DerivedValue again("cut of a sparse matrix (linalg)", parameters, sizeof parameters, inputs, 2, bytes, 0);
+  if (!again.is_computed() || again.data() != value->data()) return pattern;
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.known.push_back({std::move(value), pattern, ++all.uses});
   if (all.known.size() > most_kept) {
-    all.known.erase(std::min_element(all.known.begin(), all.known.end(), [](const Known& x, const Known& y) { return x.used < y.used; }));
+    const auto oldest = std::min_element(all.known.begin(), all.known.end(), [](const Known& x, const Known& y) { return x.used < y.used; });
+    forgotten.push_back(std::move(*oldest));
+    all.known.erase(oldest);
   }
   return pattern;
 }

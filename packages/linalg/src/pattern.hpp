@@ -10,6 +10,19 @@
 
 namespace semcache::linalg {
 
+/// A copy of a matrix' row pointers, of 32 bits, in a device array of its own.
+class NarrowRowPointers : base::Uncopied {
+ public:
+  /// @throws OutOfMemory
+  explicit NarrowRowPointers(const std::vector<std::int32_t>& content);
+  ~NarrowRowPointers();
+  [[nodiscard]] const std::int32_t* data() const noexcept { return data_; }
+
+ private:
+  std::int32_t* data_;
+  std::uint64_t epoch_;
+};
+
 /// How the rows of a sparse matrix are shared out, and what each share needs of the vector that is multiplied.
 struct Pattern {
   struct Share {
@@ -21,11 +34,13 @@ struct Pattern {
   std::vector<Share> shares;             ///< in the order of rows and devices; a device has several where one does not fit
   std::vector<policy::Run> rows;         ///< of each device
   std::vector<policy::Run> around;       ///< the columns from the first to the last that occur in a device's rows
+  std::unique_ptr<const NarrowRowPointers> row_pointers;  ///< nullptr where those of the matrix have 32 bits
 };
 
 /// The pattern of a CSR matrix.
 struct PatternArrays {
-  const std::int32_t* row_pointers;
+  const void* row_pointers;
+  std::size_t offset_bytes;  ///< of a row pointer: 4 or 8
   const std::int32_t* column_indices;
   std::uint64_t rows;
   std::uint64_t columns;

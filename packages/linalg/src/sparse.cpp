@@ -4,23 +4,29 @@
 
 #include <semcache/linalg/sparse.hpp>
 
+#include <limits>
 #include <string>
 
 namespace semcache::linalg {
 
-template <class T>
-void spmv(T alpha, const Csr<T>& a, const T* x, T beta, T* y) {
+template <class T, class Offset>
+void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y) {
   SEMCACHE_EXPECTS(a.rows >= 0 && a.columns >= 0 && a.entries >= 0,
                    "linalg::spmv: a matrix of " + std::to_string(a.rows) + " rows, " + std::to_string(a.columns) + " columns and " +
                        std::to_string(a.entries) + " entries: none of these may be negative");
+  SEMCACHE_EXPECTS(a.entries <= std::numeric_limits<std::int32_t>::max(), "linalg::spmv: a matrix of " + std::to_string(a.entries) +
+                                                                            " entries: it may have 2147483647. Cut it by rows into several matrices");
   if (a.rows == 0) return;
   const auto rows = static_cast<std::uint64_t>(a.rows);
   const std::int64_t entries = a.entries;
   const std::size_t devices = devices_of_sparse_product<T>(rows, static_cast<std::uint64_t>(entries));
   const std::shared_ptr<const Pattern> pattern =
-      pattern_of({a.row_pointers, a.column_indices, rows, static_cast<std::uint64_t>(a.columns), entries}, devices,
+      pattern_of({a.row_pointers, sizeof(Offset), a.column_indices, rows, static_cast<std::uint64_t>(a.columns), entries}, devices,
                  task_bytes() / (sizeof(T) + sizeof(std::int32_t)));
-  const std::vector<Matrix> operands{vector_of(a.row_pointers, a.rows + 1), vector_of(a.column_indices, entries), vector_of(a.values, entries),
+  const std::int32_t* row_pointers;
+  if constexpr (sizeof(Offset) == sizeof(std::int32_t)) row_pointers = a.row_pointers;
+  else row_pointers = pattern->row_pointers->data();
+  const std::vector<Matrix> operands{vector_of(row_pointers, a.rows + 1), vector_of(a.column_indices, entries), vector_of(a.values, entries),
                                      vector_of(y, a.rows), vector_of(x, a.columns)};
   note_cut(pattern->rows);
   std::vector<Task> cut;
@@ -50,7 +56,9 @@ void spmv(T alpha, const Csr<T>& a, const T* x, T beta, T* y) {
   });
 }
 
-#define SEMCACHE_LINALG_INSTANTIATE(T) template SEMCACHE_API void spmv(T, const Csr<T>&, const T*, T, T*);
+#define SEMCACHE_LINALG_INSTANTIATE(T)                                                        \
+  template SEMCACHE_API void spmv(T, const Csr<T, std::int32_t>&, const T*, T, T*); \
+  template SEMCACHE_API void spmv(T, const Csr<T, std::int64_t>&, const T*, T, T*);
 SEMCACHE_LINALG_INSTANTIATE(float)
 SEMCACHE_LINALG_INSTANTIATE(double)
 SEMCACHE_LINALG_INSTANTIATE(std::complex<float>)

@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
@@ -300,7 +301,13 @@ bool nrm2(const Exec& exec, const R& r, const X& x, bool take_root) {
       using Real = linalg::RealOf<T>;
       if constexpr (std::is_same<std::remove_const_t<typename R::value_type>, Real>::value) {
         if (!dots_spread<T>("nrm2", exec, x, x)) return false;
-        store(exec, r, take_root ? linalg::nrm2<T>(x.extent(0), data_of(x)) : std::real(linalg::dot<T>(x.extent(0), data_of(x), data_of(x))));
+        const Real square = std::real(linalg::dot<T>(x.extent(0), data_of(x), data_of(x)));
+        // BLAS scales elements whose squares are beyond the type's range.
+        using Limits = std::numeric_limits<Real>;
+        if (take_root && !(square >= Limits::min() / Limits::epsilon() && square <= Limits::max())) {
+          return at_home("nrm2", "because its elements' squares are beyond the type's range");
+        }
+        store(exec, r, take_root ? std::sqrt(square) : square);
         return true;
       }
     }
@@ -308,13 +315,14 @@ bool nrm2(const Exec& exec, const R& r, const X& x, bool take_root) {
   return may_spread(exec) && at_home("nrm2", other_types);
 }
 
-/// y = alpha A x + beta y, of a CRS matrix with 32-bit row pointers and columns.
+/// y = alpha A x + beta y, of a CRS matrix with row pointers of 32 or 64 bits and columns of 32 bits.
 template <class Alpha, class Matrix, class X, class Beta, class Y>
 bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, const X& x, const Beta& beta, const Y& y) {
   using Values = typename Matrix::values_type;
   if constexpr (X::rank == 1 && Y::rank == 1 && have_one_scalar<Values, X, Y>) {
     using T = scalar_of<Y>;
-    if constexpr (sizeof(typename Matrix::non_const_size_type) == 4 && sizeof(typename Matrix::non_const_ordinal_type) == 4 && is_number<Alpha, T> &&
+    using Size = typename Matrix::non_const_size_type;
+    if constexpr ((sizeof(Size) == 4 || sizeof(Size) == 8) && sizeof(typename Matrix::non_const_ordinal_type) == 4 && is_number<Alpha, T> &&
                   is_number<Beta, T>) {
       const bool plain = mode == 'N' || mode == 'n' || (std::is_floating_point<T>::value && (mode == 'C' || mode == 'c'));
       const std::int64_t rows = a.numRows(), columns = a.numCols(), entries = a.nnz();
@@ -325,9 +333,10 @@ bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, cons
       if (overlap(x, y)) return at_home("spmv", overlaps);
       if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("spmv", has_strides);
       if (linalg::devices_of_sparse_product<T>(rows, entries) == 1) return at_home("spmv", does_not_pay);
-      linalg::spmv<T>(number<T>(alpha), {rows, columns, entries, reinterpret_cast<const std::int32_t*>(a.graph.row_map.data()),
-                       reinterpret_cast<const std::int32_t*>(a.graph.entries.data()), data_of(a.values)}, data_of(x),
-                      number<T>(beta), data_of(y));
+      using Offset = std::conditional_t<sizeof(Size) == 4, std::int32_t, std::int64_t>;
+      linalg::spmv<T, Offset>(number<T>(alpha), {rows, columns, entries, reinterpret_cast<const Offset*>(a.graph.row_map.data()),
+                               reinterpret_cast<const std::int32_t*>(a.graph.entries.data()), data_of(a.values)}, data_of(x),
+                              number<T>(beta), data_of(y));
       return true;
     }
   }

@@ -11,12 +11,14 @@
 namespace semcache::linalg {
 
 /// A sparse matrix in CSR (compressed sparse rows), in arrays of the program.
-template <class T>
+/// Offset: of the row pointers, std::int32_t or std::int64_t. It has fewer than 2^31 entries with either.
+template <class T, class Offset = std::int32_t>
 struct Csr {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t entries = 0;                    ///< that the arrays have; those before the first row pointer and from the last one on are not used
-  const std::int32_t* row_pointers = nullptr;  ///< rows + 1, not descending, between 0 and `entries`: row i has the entries from the i-th one on
+  const Offset* row_pointers = nullptr;        ///< rows + 1, not descending, between 0 and `entries`: row i has the entries from the i-th one to the
+                                               ///< next. Of a part of the rows of a matrix the first one need not be 0
   const std::int32_t* column_indices = nullptr;  ///< by entry, from 0, in any order; a column may occur several times in a row
   const T* values = nullptr;                     ///< by entry
 };
@@ -27,8 +29,12 @@ struct Csr {
 /// its rows refer to and that it lacks. (Beyond four runs of such entries, what lies between neighbouring runs comes along.) For a new pattern
 /// the host reads row pointers and columns once; a pattern is recognised by the content of its arrays, wherever they lie. Every row is summed
 /// in the order of its entries, so the result has the same bits on any number of devices of one kind.
-/// @throws UsageError  also where the row pointers descend, or are not between 0 and the number of entries, or a column is none of the matrix; y is unchanged
-template <class T>
-SEMCACHE_API void spmv(T alpha, const Csr<T>& a, const T* x, T beta, T* y);
+///
+/// Devices use row pointers of 32 bits. Of those of 64 bits a copy of 32 bits is made with the pattern and kept as long: 4 bytes a row, in an array
+/// of its own. Devices get their parts of the copy, and the row pointers of 64 bits stay where they are.
+/// @throws UsageError  also where the row pointers descend, or do not lie between 0 and the number of entries, or a column is none of the matrix, or there
+///                     are 2^31 entries or more; y is unchanged
+template <class T, class Offset = std::int32_t>
+SEMCACHE_API void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y);
 
 }  // namespace semcache::linalg
