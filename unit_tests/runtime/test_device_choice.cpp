@@ -151,9 +151,9 @@ TEST(DeviceChoice, AListIsExactlyTheseDevicesWithTheFrameworksFirst) {
       {{0, {3, 0, 1}, 1}, {1, 3, 0}},
       {{0, {3, 0}, 1, 0, 4, DeviceKind::cuda, false}, {3, 0}},
       {{0, {100, 7}, {}, 0, max_devices, DeviceKind::emulated}, {100, 7}},
-      // Kokkos on the host has chosen no emulated device.
+      // Kokkos on the host computes on any emulated device.
       {{0, {1, 3}, 0, 1, max_devices, DeviceKind::emulated}, {1, 3}},
-      {{0, {3, 0}, 0, 0, max_devices, DeviceKind::emulated}, {3, 0}},
+      {{0, {3, 0}, 0, 0, max_devices, DeviceKind::emulated}, {0, 3}},
   };
   for (const auto& [asked, devices] : table) {
     EXPECT_EQ(choose(asked).ordinals, devices) << asked;
