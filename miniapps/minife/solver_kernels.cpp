@@ -71,7 +71,7 @@ class KernelsSteps {
   /// p := x
   void start_direction() { KokkosBlas::axpby(1.0, solution_.view_device(), 0.0, own_columns_); }
 
-  /// The values to be sent are a product, too: with a matrix that has a single one in each row. So each device sends what it has,
+  /// The values to be sent are a product, too: with a matrix whose rows have a single 1 each. So each device sends what it has,
   /// and none gathers the direction.
   void begin_exchange() {
     if (!halo_.needed()) return;
