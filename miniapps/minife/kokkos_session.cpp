@@ -9,7 +9,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include <minife/cuda_stream.hpp>
@@ -49,7 +51,29 @@ void initialize_kokkos(int device) {
 KokkosSession::KokkosSession(const MpiSession& mpi) { initialize_kokkos(device_for(mpi)); }
 KokkosSession::~KokkosSession() { Kokkos::finalize(); }
 
-DeviceInfo KokkosSession::device(const MpiSession& mpi, [[maybe_unused]] std::uint32_t number) const {
+std::string KokkosSession::take_devices(const MpiSession& mpi, int count) const {
+#ifdef KOKKOS_ENABLE_CUDA
+  int there = 0;
+  check_cuda(cudaGetDeviceCount(&there), "cudaGetDeviceCount");
+  const std::string of = there == 1 ? " GPU is visible" : " GPUs are visible";
+  const std::string remedy = "Ask for fewer, use fewer ranks on a node, or let each rank see all GPUs (CUDA_VISIBLE_DEVICES).";
+#else
+  const int there = semcache::runtime::max_devices;
+  const std::string of = " emulated devices are the most";
+  const std::string remedy = "Ask for fewer, or use fewer ranks.";
+#endif
+  const int ranks = mpi.ranks_on_node();
+  if (std::int64_t{ranks} * count > there) {
+    return "--devices-per-rank " + std::to_string(count) + ": " + std::to_string(ranks) + (ranks == 1 ? " rank needs " : " ranks on a node need ") +
+           std::to_string(std::int64_t{ranks} * count) + " devices, and " + std::to_string(there) + of + ". " + remedy;
+  }
+  std::vector<int> devices;
+  for (int i = 0; i < count; ++i) devices.push_back(mpi.rank_on_node() + i * ranks);
+  semcache::use_devices(devices);
+  return {};
+}
+
+DeviceInfo KokkosSession::device(const MpiSession& mpi, std::uint32_t number, int of_each) const {
   DeviceInfo info;
   int current = 0;
 #ifdef KOKKOS_ENABLE_CUDA
@@ -61,14 +85,14 @@ DeviceInfo KokkosSession::device(const MpiSession& mpi, [[maybe_unused]] std::ui
   check_cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
   info.kind = "cuda";
   info.name = properties.name;
-  // The first ranks of a node take a GPU each, and the other ranks share these.
-  info.count = static_cast<int>(sum(mpi.rank_on_node() < devices ? 1 : 0, mpi.communicator()));
+  // The first ranks of a node take a GPU each, or several, and the other ranks share these.
+  info.count = static_cast<int>(sum(mpi.rank_on_node() < devices ? of_each : 0, mpi.communicator()));
 #else
   const semcache::Statistics s = semcache::statistics();
   info.kind = "emulated";
   info.name = number < s.devices.size() ? s.devices[number].name : s.device_name;
-  current = static_cast<int>(number);
-  info.count = mpi.ranks();  // one device in each process
+  current = semcache::runtime::device_ordinal(number);
+  info.count = mpi.ranks() * of_each;
 #endif
   info.of_rank.resize(static_cast<std::size_t>(mpi.ranks()));
   check_mpi(MPI_Allgather(&current, 1, MPI_INT, info.of_rank.data(), 1, MPI_INT, mpi.communicator()), "MPI_Allgather");

@@ -14,7 +14,7 @@ struct DeviceInfo {
   std::string kind;  ///< "emulated" or "cuda"
   std::string name;
   int count = 1;  ///< devices used by all ranks together
-  std::vector<int> of_rank;  ///< for each rank, which of its node's devices it uses
+  std::vector<int> of_rank;  ///< for each rank, which of its node's devices it uses (of several: the first)
 };
 
 /// Initialises Kokkos on construction and finalises it on destruction. With CUDA each rank takes one GPU of its node, chosen
@@ -27,9 +27,13 @@ class KokkosSession {
   KokkosSession(const KokkosSession&) = delete;
   KokkosSession& operator=(const KokkosSession&) = delete;
 
-  /// Returns what the ranks compute on: each on the device `number` of its process's devices. Collective. To be called at the
-  /// end, because the runtime, which starts at first use, describes the emulated device.
-  [[nodiscard]] DeviceInfo device(const MpiSession& mpi, std::uint32_t number) const;
+  /// Takes `count` devices for this process: of the L ranks of a node, rank r takes r, r + L, r + 2L and so on. To be called before the
+  /// first use of SemCache.
+  /// @return why the node has too few devices for that, and the remedy; empty if they have been taken
+  [[nodiscard]] std::string take_devices(const MpiSession& mpi, int count) const;
+  /// Returns what the ranks compute on: each on the device `number` of its process's devices, or on `of_each` devices from there on.
+  /// Collective. To be called at the end, because the runtime, which starts at first use, describes the emulated device.
+  [[nodiscard]] DeviceInfo device(const MpiSession& mpi, std::uint32_t number, int of_each) const;
 };
 
 /// Returns whether kernels run on the host, on semcache's emulated device.

@@ -97,7 +97,9 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
   configure(parameters.solver, parameters.variant);
   const KokkosSession kokkos(mpi);
   const Exchange exchange = exchange_of(parameters);
-  const std::string obstacle = why_misconfigured(parameters.variant, exchange, parameters.device);
+  std::string obstacle;
+  if (parameters.solver == Solver::kernels) obstacle = kokkos.take_devices(mpi, parameters.devices_per_rank);
+  if (obstacle.empty()) obstacle = why_misconfigured(parameters.variant, exchange, parameters.device);
   const bool on_every_rank = minimum(obstacle.empty() ? 0 : 1, mpi.communicator()) > 0;
   if (on_every_rank) return refuse(mpi, obstacle.c_str(), exit_usage);
   if (!obstacle.empty()) throw std::runtime_error(obstacle);
@@ -121,7 +123,7 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
   report.solution = summary;
   report.verification = verification;
   const bool on_host = parameters.solver == Solver::belos && parameters.variant == Variant::manual;
-  const DeviceInfo device = on_host ? DeviceInfo{"host", "Tpetra's serial node", 0, {}} : kokkos.device(mpi, result.device);
+  const DeviceInfo device = on_host ? DeviceInfo{"host", "Tpetra's serial node", 0, {}} : kokkos.device(mpi, result.device, result.devices);
   report.device_kind = device.kind;
   report.device_name = device.name;
   report.device_count = device.count;
@@ -153,6 +155,10 @@ int main_with_mpi(const MpiSession& mpi, int argc, char** argv) {
   } catch (const std::invalid_argument& e) {  // the same on every rank
     return refuse(mpi, e.what(), exit_usage);
   }
+  // The number is exact in a double, and the largest one is the same on every rank.
+  const auto most_nonzeros = static_cast<std::int64_t>(maximum(static_cast<double>(grid->nonzeros()), mpi.communicator()));
+  const std::string too_large = why_too_large(parameters.solver, most_nonzeros);
+  if (!too_large.empty()) return refuse(mpi, too_large.c_str(), exit_usage);
 
   std::unique_ptr<std::ofstream> report_file;
   int usable = 1;

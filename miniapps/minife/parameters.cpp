@@ -16,6 +16,8 @@ namespace {
 constexpr int max_elements_per_axis = 1 << 20;
 constexpr int max_iteration_limit = 1000000;
 constexpr int max_pairs = 1000;
+/// So many devices a process of SemCache has at most.
+constexpr int max_devices_per_rank = 16;
 
 /// Returns why the options do not go together, and the remedy; an empty text if they do.
 std::string contradiction(const Parameters& p) {
@@ -23,6 +25,10 @@ std::string contradiction(const Parameters& p) {
     return "--device " + std::to_string(p.device) +
            ": only --variant semcache with --solver cg can compute elsewhere than on device 0 (asked for: --variant " +
            name_of(p.variant) + " --solver " + name_of(p.solver) + "). Leave --device out.";
+  }
+  if (p.devices_per_rank != 1 && p.solver != Solver::kernels) {
+    return "--devices-per-rank " + std::to_string(p.devices_per_rank) + ": only --solver kernels computes on several devices (asked for: --solver " +
+           name_of(p.solver) + "). Choose --solver kernels, or leave --devices-per-rank out.";
   }
   if (p.beside_home == 0) return {};
   const std::string pairs = "--beside-home " + std::to_string(p.beside_home);
@@ -66,6 +72,7 @@ const char* name_of(Solver solver) noexcept {
   switch (solver) {
     case Solver::cg: return "cg";
     case Solver::belos: return "belos";
+    case Solver::kernels: return "kernels";
   }
   return "?";
 }
@@ -93,8 +100,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   CLI::Option* nz =
       app.add_option("--nz", p.elements[2], "Elements along z (ny if missing)")->check(CLI::Range(1, max_elements_per_axis));
   std::string solver = name_of(p.solver);
-  app.add_option("--solver", solver, "cg: the program's own; belos: Tpetra and Belos' PseudoBlockCG")
-      ->check(CLI::IsMember({"cg", "belos"}))
+  app.add_option("--solver", solver, "cg: the program's own; belos: Tpetra and Belos' PseudoBlockCG; kernels: calls of Kokkos-Kernels alone")
+      ->check(CLI::IsMember({"cg", "belos", "kernels"}))
       ->capture_default_str();
   std::string variant = name_of(p.variant);
   app.add_option("--variant", variant, "Who moves the data")
@@ -106,6 +113,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->check(CLI::IsMember({"auto", "host", "device"}))
       ->capture_default_str();
   app.add_option("--device", p.device, "On which of the process's devices (SEMCACHE_DEVICES) variant semcache computes, from 0 on")
+      ->capture_default_str();
+  app.add_option("--devices-per-rank", p.devices_per_rank, "Devices of each rank, which solver kernels uses together")
+      ->check(CLI::Range(1, max_devices_per_rank))
       ->capture_default_str();
   app.add_option("--beside-home", p.beside_home,
                  "Solve so many times on device 0 and on --device in turn, and print the ratio of the times")
@@ -133,7 +143,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
        {Variant::naive, Variant::manual, Variant::whole_vector, Variant::semcache, Variant::unified}) {
     if (variant == name_of(v)) p.variant = v;
   }
-  for (const Solver s : {Solver::cg, Solver::belos}) {
+  for (const Solver s : {Solver::cg, Solver::belos, Solver::kernels}) {
     if (solver == name_of(s)) p.solver = s;
   }
   for (const Exchange e : {Exchange::automatic, Exchange::host, Exchange::device}) {

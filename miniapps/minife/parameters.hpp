@@ -10,7 +10,7 @@
 namespace minife {
 
 enum class Variant { naive, manual, whole_vector, semcache, unified };
-enum class Solver { cg, belos };
+enum class Solver { cg, belos, kernels };
 /// Which addresses MPI gets in the halo exchange. `automatic` means the device's; with hand-placed copies it means that only
 /// if the MPI library takes such addresses.
 enum class Exchange { automatic, host, device };
@@ -26,6 +26,7 @@ struct Parameters {
   Variant variant = Variant::semcache;
   Exchange exchange = Exchange::automatic;  ///< of variants manual and semcache
   std::uint32_t device = 0;                 ///< of the process's devices, the one on which variant semcache computes
+  int devices_per_rank = 1;                 ///< of each process, with solver kernels
   int beside_home = 0;                      ///< pairs of solves on device 0 and on `device` that are timed; 0: one solve
   int max_iterations = 200;
   bool verify = false;

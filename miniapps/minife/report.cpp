@@ -60,6 +60,7 @@ Report make_report(const Parameters& parameters, const LocalGrid& grid, const So
   r.setup_seconds = result.setup_seconds;
   r.cg_seconds = result.cg_seconds;
   r.device_of_process = result.device;
+  r.devices_per_rank = result.devices;
   r.total = result.total;
   r.cg = result.cg;
 
@@ -98,7 +99,8 @@ nlohmann::json to_json(const Report& r) {
                  {"count", r.device_count},
                  {"name", r.device_name},
                  {"of_rank", r.device_of_rank},
-                 {"of_process", r.device_of_process}};
+                 {"of_process", r.device_of_process},
+                 {"per_rank", r.devices_per_rank}};
   j["exchange"] = {{"addresses", name_of(r.exchange)}, {"mpi_takes_device_addresses", mpi_takes_device_addresses()}};
   j["rows"] = r.rows;
   j["nonzeros"] = r.nonzeros;

@@ -26,6 +26,7 @@ struct Report {
   std::string device_kind;
   std::string device_name;
   std::vector<int> device_of_rank;  ///< for each rank, which of its node's devices it uses; empty without devices
+  int devices_per_rank = 1;         ///< on how many devices each rank computes
   std::uint32_t device_of_process = 0;  ///< which of its process's devices each rank uses (--device)
   Exchange exchange = Exchange::host;
   int device_count = 1;

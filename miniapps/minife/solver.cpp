@@ -11,6 +11,7 @@ namespace minife {
 
 SolveResult solve(Solver solver, Variant variant, const SolveRequest& request) {
   if (solver == Solver::belos) return solve_belos(variant, request);
+  if (solver == Solver::kernels) return solve_kernels(request);
   switch (variant) {
     case Variant::naive: return solve_naive(request);
     case Variant::manual: return solve_manual(request);
@@ -23,7 +24,12 @@ SolveResult solve(Solver solver, Variant variant, const SolveRequest& request) {
 
 std::string why_unavailable(Solver solver, Variant variant) {
   if (solver == Solver::belos) return why_belos_is_unavailable(variant);
+  if (solver == Solver::kernels) return why_kernels_is_unavailable(variant);
   return variant == Variant::unified ? why_unified_is_unavailable() : std::string();
+}
+
+std::string why_too_large(Solver solver, std::int64_t most_nonzeros) {
+  return solver == Solver::kernels ? why_too_large_for_kernels(most_nonzeros) : std::string();
 }
 
 std::string why_misconfigured(Variant variant, Exchange exchange, std::uint32_t device) {

@@ -43,6 +43,7 @@ struct SolveResult {
   double cg_seconds = 0;     ///< the iterations, until the device is idle; the slowest rank
   SystemBytes bytes;         ///< of this rank
   std::uint32_t device = 0;  ///< of the process's devices, the one whose memory holds this rank's matrix
+  int devices = 1;           ///< on how many of the process's devices this rank computes
   Tally total;               ///< of this rank, from the start to the end of `inspect`
   Tally cg;                  ///< of this rank, during cg_seconds
 };
@@ -62,12 +63,19 @@ struct SolveResult {
 /// must fall below 1e-10. The history ends with the norm after the last update.
 [[nodiscard]] SolveResult solve_belos(Variant variant, const SolveRequest& request);
 
+/// Solves it by calls of Kokkos-Kernels, in variant semcache, on all devices of the process.
+[[nodiscard]] SolveResult solve_kernels(const SolveRequest& request);
+
 [[nodiscard]] SolveResult solve(Solver solver, Variant variant, const SolveRequest& request);
 
 /// These return why this build of the program cannot run a solver in a variant, and the remedy, or an empty text if it can.
 [[nodiscard]] std::string why_unavailable(Solver solver, Variant variant);
 [[nodiscard]] std::string why_unified_is_unavailable();
 [[nodiscard]] std::string why_belos_is_unavailable(Variant variant);
+[[nodiscard]] std::string why_kernels_is_unavailable(Variant variant);
+/// @param most_nonzeros  of the rank that has the largest matrix
+[[nodiscard]] std::string why_too_large(Solver solver, std::int64_t most_nonzeros);
+[[nodiscard]] std::string why_too_large_for_kernels(std::int64_t most_nonzeros);
 
 /// These return why a variant cannot run as this process is configured, and the remedy, or an empty text if it can.
 /// @pre Kokkos is initialised

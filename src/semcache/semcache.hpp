@@ -72,7 +72,7 @@ SEMCACHE_API void use_devices(int count);
 /// Stands for the host's processor in a list of devices.
 inline constexpr int the_host = -100;
 /// Asks for exactly these devices, by their numbers (CUDA: as CUDA_VISIBLE_DEVICES numbers them). If the program's own framework
-/// (Kokkos) computes on one device only, that device must be among them, and becomes the first; the others keep their order.
+/// (Kokkos) computes on one GPU only, that one must be among them, and becomes the first; the others keep their order.
 /// Otherwise as above.
 /// `the_host` in the list, at any place, says that packages may give shares of their work to the host's processor, too. It is no device:
 /// it is not counted, and a list has at least one device. Nothing else changes by it.

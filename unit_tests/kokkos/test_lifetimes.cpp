@@ -74,12 +74,14 @@ KOKKOS_TEST(KokkosLifetimes, ADeviceThatKokkosDidNotChooseIsRefusedByBothNames) 
   const std::string kind = error_of("SEMCACHE_DEVICE", other);
   expect_in(kind, std::string("SEMCACHE_DEVICE=") + other);
   expect_in(kind, "Kokkos");
-  const std::string ordinal = error_of("SEMCACHE_DEVICES", "63,");
-  expect_in(ordinal, "device 63");
-  expect_in(ordinal, "Kokkos");
-  const std::string several = error_of("SEMCACHE_DEVICES", "62,63");
-  expect_in(several, "SEMCACHE_DEVICES names devices 62, 63");
-  expect_in(several, "Kokkos");
+  if (semcache::kokkos::native_is_device) {  // on the host Kokkos computes on any emulated device
+    const std::string ordinal = error_of("SEMCACHE_DEVICES", "63,");
+    expect_in(ordinal, "device 63");
+    expect_in(ordinal, "Kokkos");
+    const std::string several = error_of("SEMCACHE_DEVICES", "62,63");
+    expect_in(several, "SEMCACHE_DEVICES names devices 62, 63");
+    expect_in(several, "Kokkos");
+  }
 
   expect_a_working_runtime();
   semcache::finalize();

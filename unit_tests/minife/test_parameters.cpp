@@ -69,6 +69,25 @@ TEST(CommandLine, OnlyVariantSemcacheComputesElsewhere) {
   EXPECT_EQ(parse({"--device=1", "--beside-home=3"}).parameters.beside_home, 3);
 }
 
+TEST(CommandLine, OnlySolverKernelsComputesOnSeveralDevices) {
+  EXPECT_EQ(parse({}).parameters.devices_per_rank, 1);
+  const CommandLine c = parse({"--solver=kernels", "devices-per-rank=4"});
+  EXPECT_FALSE(c.finished) << c.text;
+  EXPECT_EQ(c.parameters.solver, Solver::kernels);
+  EXPECT_EQ(c.parameters.devices_per_rank, 4);
+  EXPECT_FALSE(parse({"--devices-per-rank=1", "--variant=manual"}).finished);
+  for (const std::vector<const char*>& wrong : {std::vector<const char*>{"--devices-per-rank=2"},
+                                               {"--devices-per-rank=2", "--solver=belos"},
+                                               {"--devices-per-rank=0", "--solver=kernels"},
+                                               {"--devices-per-rank=17", "--solver=kernels"}}) {
+    const CommandLine refused = parse(wrong);
+    EXPECT_TRUE(refused.finished) << wrong.front();
+    EXPECT_EQ(refused.exit_code, 2) << wrong.front();
+    EXPECT_NE(refused.text.find("--devices-per-rank"), std::string::npos) << refused.text;
+  }
+  EXPECT_TRUE(parse({"--device=1", "--solver=kernels"}).finished);
+}
+
 TEST(CommandLine, HelpIsNoMistake) {
   const CommandLine c = parse({"--help"});
   EXPECT_TRUE(c.finished);

@@ -151,6 +151,9 @@ TEST(DeviceChoice, AListIsExactlyTheseDevicesWithTheFrameworksFirst) {
       {{0, {3, 0, 1}, 1}, {1, 3, 0}},
       {{0, {3, 0}, 1, 0, 4, DeviceKind::cuda, false}, {3, 0}},
       {{0, {100, 7}, {}, 0, max_devices, DeviceKind::emulated}, {100, 7}},
+      // Kokkos on the host computes on any emulated device.
+      {{0, {1, 3}, 0, 1, max_devices, DeviceKind::emulated}, {1, 3}},
+      {{0, {3, 0}, 0, 0, max_devices, DeviceKind::emulated}, {0, 3}},
   };
   for (const auto& [asked, devices] : table) {
     EXPECT_EQ(choose(asked).ordinals, devices) << asked;
@@ -171,9 +174,8 @@ TEST(DeviceChoice, ErrorsNameWhatDoesNotFitAndTheRemedy) {
       {{2, {}, 5}, "device 5 does not exist: 4 CUDA devices are visible, numbered from 0 (SEMCACHE_DEVICES, CUDA_VISIBLE_DEVICES)."},
       {{0, {1, 2}, 0}, "SEMCACHE_DEVICES names devices 1, 2, but Kokkos chose device 0, which must be one of them. Add device 0, or give a "
                        "number of devices instead of a list."},
-      {{0, {63}, 0, 0, max_devices, DeviceKind::emulated},
-       "SEMCACHE_DEVICES names device 63, but Kokkos chose device 0, which must be one of them. Add device 0, or give a number of devices "
-       "instead of a list."},
+      {{0, {3}, 0}, "SEMCACHE_DEVICES names device 3, but Kokkos chose device 0, which must be one of them. Add device 0, or give a number of "
+                    "devices instead of a list."},
       {{2, {}, {}, 0, 4, DeviceKind::cuda, true, {1, 2, 3}},
        "SEMCACHE_DEVICE_MEMORY lists 3 numbers, but the process uses 2 devices (SEMCACHE_DEVICES). List one number for each, or give one "
        "number for all."},

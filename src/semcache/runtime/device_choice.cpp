@@ -67,7 +67,8 @@ ChosenDevices choose_devices(const Configuration& c, const FrameworkDevice* fram
   ChosenDevices chosen;
   if (!c.device_ordinals.empty()) {
     chosen.ordinals = c.device_ordinals;
-    if (framework != nullptr && framework->kind_forced && !move_to_front(chosen.ordinals, framework->ordinal)) {
+    // A framework on the host computes on any emulated device, so a list without the one that it names stays as it is.
+    if (framework != nullptr && framework->kind_forced && !move_to_front(chosen.ordinals, framework->ordinal) && cuda) {
       const std::string own = "device " + std::to_string(framework->ordinal);
       throw ConfigurationError(std::string(c.devices_from) + " names " + text_of_devices(chosen.ordinals) + ", but " +
                                framework->framework + " chose " + own + ", which must be one of them. Add " + own +

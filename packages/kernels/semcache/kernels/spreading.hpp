@@ -23,10 +23,16 @@ namespace semcache::kernels::spreading {
 
 #ifdef SEMCACHE_ENABLE_LINALG
 
-/// Returns whether calls on the instance may use all devices: those on other devices than Kokkos' own (semcache::on) stay there.
+/// Returns whether packages/linalg may make calls on the instance: those on other devices than Kokkos' own (semcache::on) stay there. With
+/// SEMCACHE_SPREAD=always it makes the calls of a process with a single device, too, so that sums have the same bits on any number of devices.
 inline bool may_spread(const Exec& exec) {
-  return device_count() > 1 && runtime::spread() != policy::Spread::never && kokkos::detail::device_of_instance(exec) == 0;
+  const int devices = device_count();
+  if (devices == 0) return false;
+  const policy::Spread spread = runtime::spread();
+  return (devices > 1 ? spread != policy::Spread::never : spread == policy::Spread::always) && kokkos::detail::device_of_instance(exec) == 0;
 }
+/// Returns whether a call that packages/linalg would make on so many devices is left to the native library.
+inline bool is_better_at_home(std::size_t devices) { return devices == 1 && runtime::spread() != policy::Spread::always; }
 
 /// Counts a call that stays on one device, for the report. Only calls that might have used all devices are counted. Returns false.
 inline bool at_home(const char* routine, const char* why) {
@@ -136,7 +142,7 @@ bool gemm(const Exec& exec, char op_a, char op_b, const Alpha& alpha, const A& a
     const Layout of_a = layout_of(a), of_b = layout_of(b), of_c = layout_of(c);
     if (!of_a.known || !of_b.known || !of_c.known) return at_home("gemm", has_strides);
     const std::int64_t m = c.extent(0), n = c.extent(1), k = op_a == 'N' || op_a == 'n' ? a.extent(1) : a.extent(0);
-    if (linalg::devices_of_product<T>(double(m) * double(n) * double(k)) == 1) return at_home("gemm", does_not_pay);
+    if (is_better_at_home(linalg::devices_of_product<T>(double(m) * double(n) * double(k)))) return at_home("gemm", does_not_pay);
     // Where C is kept as its transpose, that is op(B)' op(A)'.
     linalg::Transpose ta{}, tb{};
     if (!operation<T>(op_a, of_a.transposed != of_c.transposed, ta) || !operation<T>(op_b, of_b.transposed != of_c.transposed, tb)) {
@@ -166,7 +172,7 @@ bool triangular(const char* name, const Routine& routine, const Exec& exec, char
     if (!of_a.known || !of_b.known) return at_home(name, has_strides);
     linalg::Transpose is{};
     if (!operation<T>(op, of_a.transposed != of_b.transposed, is)) return at_home(name, is_conjugate);
-    if (linalg::devices_of_product<T>(double(b.extent(0)) * double(b.extent(1)) * double(a.extent(0)) / 2) == 1) return at_home(name, does_not_pay);
+    if (is_better_at_home(linalg::devices_of_product<T>(double(b.extent(0)) * double(b.extent(1)) * double(a.extent(0)) / 2))) return at_home(name, does_not_pay);
     const bool left = (side == 'L' || side == 'l') != of_b.transposed, upper = (uplo == 'U' || uplo == 'u') != of_a.transposed;
     const std::int64_t rows = of_b.transposed ? b.extent(1) : b.extent(0), columns = of_b.transposed ? b.extent(0) : b.extent(1);
     routine(left ? linalg::Side::left : linalg::Side::right, upper ? linalg::Triangle::upper : linalg::Triangle::lower, is,
@@ -197,7 +203,7 @@ bool gemv(const Exec& exec, char op, const Alpha& alpha, const A& a, const X& x,
     if (!of_a.known || !is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("gemv", has_strides);
     linalg::Transpose is{};
     if (!operation<T>(op, of_a.transposed, is)) return at_home("gemv", is_conjugate);
-    if (linalg::devices_of_vectors<T>(data_of(y), y.extent(0), double(sizeof(T)) * double(a.size())) == 1) return at_home("gemv", does_not_pay);
+    if (is_better_at_home(linalg::devices_of_vectors<T>(data_of(y), y.extent(0), double(sizeof(T)) * double(a.size())))) return at_home("gemv", does_not_pay);
     const std::int64_t rows = of_a.transposed ? a.extent(1) : a.extent(0), columns = of_a.transposed ? a.extent(0) : a.extent(1);
     linalg::gemv<T>(is, rows, columns, number<T>(alpha), data_of(a), of_a.leading, data_of(x), number<T>(beta), data_of(y));
     return true;
@@ -219,7 +225,7 @@ bool axpby(const Exec& exec, const Alpha& alpha, const X& x, const Beta& beta, c
       if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("axpby", has_strides);
       const std::int64_t n = y.extent(0);
       const bool reads_y = number<T>(beta) != T(0);
-      if (linalg::devices_of_vectors<T>(reads_y ? data_of(y) : const_cast<T*>(data_of(x)), n, 3.0 * sizeof(T) * double(n)) == 1) {
+      if (is_better_at_home(linalg::devices_of_vectors<T>(reads_y ? data_of(y) : const_cast<T*>(data_of(x)), n, 3.0 * sizeof(T) * double(n)))) {
         return at_home("axpby", does_not_pay);
       }
       linalg::axpby<T>(n, factor, data_of(x), number<T>(beta), data_of(y));
@@ -243,7 +249,9 @@ bool scal(const Exec& exec, const R& r, const Alpha& alpha, const X& x) {
       if (!in_place && overlap(r, x)) return at_home("scal", overlaps);
       if (!is_contiguous_vector(x) || !is_contiguous_vector(r)) return at_home("scal", has_strides);
       const std::int64_t n = r.extent(0);
-      if (linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n)) == 1) return at_home("scal", does_not_pay);
+      if (is_better_at_home(linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n)))) {
+        return at_home("scal", does_not_pay);
+      }
       if (in_place) linalg::scal<T>(n, factor, data_of(r));
       else linalg::axpby<T>(n, factor, data_of(x), T(0), data_of(r));
       return true;
@@ -273,7 +281,7 @@ bool dots_spread(const char* routine, const Exec& exec, const X& x, const Y& y) 
   if (!are_tracked(x, y)) return at_home(routine, is_untracked);
   if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home(routine, has_strides);
   const std::int64_t n = x.extent(0);
-  return linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n)) > 1 || at_home(routine, does_not_pay);
+  return !is_better_at_home(linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n))) || at_home(routine, does_not_pay);
 }
 
 /// r = sum of conj(x) y.
@@ -332,7 +340,7 @@ bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, cons
       if (!are_tracked(a.values, a.graph.row_map, a.graph.entries, x, y)) return at_home("spmv", is_untracked);
       if (overlap(x, y)) return at_home("spmv", overlaps);
       if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("spmv", has_strides);
-      if (linalg::devices_of_sparse_product<T>(rows, entries) == 1) return at_home("spmv", does_not_pay);
+      if (is_better_at_home(linalg::devices_of_sparse_product<T>(rows, entries))) return at_home("spmv", does_not_pay);
       using Offset = std::conditional_t<sizeof(Size) == 4, std::int32_t, std::int64_t>;
       linalg::spmv<T, Offset>(number<T>(alpha), {rows, columns, entries, reinterpret_cast<const Offset*>(a.graph.row_map.data()),
                                reinterpret_cast<const std::int32_t*>(a.graph.entries.data()), data_of(a.values)}, data_of(x),
@@ -340,7 +348,7 @@ bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, cons
       return true;
     }
   }
-  return may_spread(exec) && at_home("spmv", "because of its operands' ranks or scalars, or indices of 64 bits");
+  return may_spread(exec) && at_home("spmv", "because of its operands' ranks or scalars, or columns of 64 bits");
 }
 
 #else  // without packages/linalg
