@@ -367,6 +367,12 @@ Stream new_stream(std::uint32_t device, bool before_others) {
   return {device, d.kernels_run_in_caller() ? nullptr : handle, queue};
 }
 
+bool is_recording(QueueId queue) {
+  if (device::graphs_being_recorded.load(std::memory_order_relaxed) == 0 || !queue.valid()) return false;
+  const platform::RuntimeScope scope;
+  return runtime().engine->launches.is_recording(queue.value);
+}
+
 void wait_for_queue(QueueId queue) {
   const platform::RuntimeScope scope;
   runtime().engine->launches.wait_for(queue.value);

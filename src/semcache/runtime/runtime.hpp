@@ -169,6 +169,8 @@ struct Stream {
 /// @throws UsageError  the process does not use that device  @throws DeviceError, SystemError  there can be no more
 /// @param before_others  on a GPU its kernels come before those of other streams that have not begun
 [[nodiscard]] SEMCACHE_API Stream new_stream(std::uint32_t device, bool before_others = false);
+/// Returns whether a graph is recorded from the queue's stream, so that nothing else may be submitted for it. Costs one load where none is recorded.
+[[nodiscard]] SEMCACHE_API bool is_recording(QueueId queue);
 /// Waits until all work is done that has been submitted to the queue so far. @throws DeviceError
 SEMCACHE_API void wait_for_queue(QueueId queue);
 /// Returns whether the process's devices are emulated, so that kernels run on the host where they are called.

@@ -23,13 +23,15 @@ namespace semcache::kernels::spreading {
 
 #ifdef SEMCACHE_ENABLE_LINALG
 
-/// Returns whether packages/linalg may make calls on the instance: those on other devices than Kokkos' own (semcache::on) stay there. With
+/// Returns whether packages/linalg may make calls on the instance: those on other devices than Kokkos' own (semcache::on) stay there, and a stream
+/// from which a graph is recorded gets the error that it gets with one device. With
 /// SEMCACHE_SPREAD=always it makes the calls of a process with a single device, too, so that sums have the same bits on any number of devices.
 inline bool may_spread(const Exec& exec) {
   const int devices = device_count();
   if (devices == 0) return false;
   const policy::Spread spread = runtime::spread();
-  return (devices > 1 ? spread != policy::Spread::never : spread == policy::Spread::always) && kokkos::detail::device_of_instance(exec) == 0;
+  return (devices > 1 ? spread != policy::Spread::never : spread == policy::Spread::always) && kokkos::detail::device_of_instance(exec) == 0 &&
+         !runtime::is_recording(kokkos::detail::queue_of(exec));
 }
 /// Returns whether a call that packages/linalg would make on so many devices is left to the native library.
 inline bool is_better_at_home(std::size_t devices) { return devices == 1 && runtime::spread() != policy::Spread::always; }
