@@ -740,6 +740,19 @@ TEST(HostParts, OfMirrorsWithProtocolOffAreRefused) {
   Memory& alone = p.on_host(4 * page);
   EXPECT_THROW((void)p.engine().lifetimes.allocate_host_part(alone, alone.all()), UsageError);
   EXPECT_THROW((void)p.engine().lifetimes.allocate_part(0, alone, alone.all()), UsageError);
+  // Of one whose accesses the program has promised to announce there are.
+  Memory& promised = *p.engine().lifetimes.allocate_host("promised", 4 * page, nullptr, true);
+  Memory& part = *p.engine().lifetimes.allocate_part(0, promised, promised.all());
+  p.kernel_write(&streams[0], part, part.all(), 3);
+  p.engine().access(promised, promised.all(), Access::read);
+  p.expect_host(promised, 3);
+  p.engine().access(promised, promised.all(), Access::overwrite);
+  p.host_write(promised, promised.all(), 4);
+  p.launch_parts(&streams[0], {{&part, part.all(), Access::read_write}}, 5);
+  p.engine().access(promised, promised.all(), Access::read);
+  p.expect_host(promised, 5);
+  p.engine().lifetimes.deallocate(&part);
+  p.engine().lifetimes.deallocate(&promised);
 }
 
 TEST(HostParts, OfAnArrayLargerThanTheBudget) {

@@ -111,7 +111,7 @@ TEST(Decomposition, ATaskForEachPieceOfEachShare) {
 TEST(Decomposition, TheFirstTasksOfAProductUseSomeColumnsOfAEach) {
   EXPECT_EQ(text_of(cut(Product{3, 8, 5, false, false, false}, {1, 1}, {2}, {1, 4}, 4, {2, 2})),
             "device 2, lane 0: reads 0 [0, 3) x [0, 3), reads 1 [0, 5) x [0, 4), overwrites 2 [0, 3) x [0, 4)\n"
-            "device 2, lane 0: reads 0 [0, 3) x [3, 5), reads 1 [0, 5) x [0, 4), reads and writes 2 [0, 3) x [0, 4)\n"
+            "device 2, lane 0: reads 0 [0, 3) x [3, 5), reads 1 [0, 5) x [0, 4), updates 2 [0, 3) x [0, 4)\n"
             "device 2, lane 1: reads 0 [0, 3) x [0, 5), reads 1 [0, 5) x [4, 6), overwrites 2 [0, 3) x [4, 6)\n"
             "device 2, lane 2: reads 0 [0, 3) x [0, 5), reads 1 [0, 5) x [6, 8), overwrites 2 [0, 3) x [6, 8)\n");
   // Where A is transposed, or there are too few pieces, they do not.

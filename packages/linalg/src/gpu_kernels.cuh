@@ -329,10 +329,10 @@ __device__ __forceinline__ void store(T* y, T alpha, T sum, T beta) {
   *y = is_zero(beta) ? multiply(alpha, sum) : add_product(beta, *y, multiply(alpha, sum));
 }
 
-// A thread block works on `rows_of_block` rows (at most `most_rows_of_block`), in steps: the entries of each step pass through shared memory, while those of the next are on their
-// way there. Neighbouring threads load from neighbouring addresses. A row's length alone decides which partial sums it has: `lanes`, as many as a
-// warp has lanes, or as many as a thread block has threads. Whether a thread adds up one partial sum of a short row or all of them depends on the
-// block's mean length: the bits are the same.
+// A thread block works on `rows_of_block` rows (at most `most_rows_of_block`), in steps: the entries of each step pass through shared memory, while
+// those of the next are on their way there. Neighbouring threads load from neighbouring addresses. A row's length alone decides which partial sums
+// it has: `lanes`, as many as a warp has lanes, or as many as a thread block has threads. Whether a thread adds up one partial sum of a short row or
+// all of them depends on the block's mean length: the bits are the same.
 template <class T>
 __device__ __forceinline__ void spmv(unsigned long long rows, int rows_of_block, T alpha, const int* __restrict__ row_pointers,
                                      const int* __restrict__ columns, const T* __restrict__ values, const T* x, T beta, T* y) {

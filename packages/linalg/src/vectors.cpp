@@ -127,7 +127,8 @@ void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y) {
   const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
   const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[beta == T(0) ? 0 : 1], true, seconds);
-  const std::vector<Task> cut = cut_sum(to_fit(along.runs, 2 * sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read, beta == T(0) ? Access::overwrite : Access::read_write});
+  const Access of_y = beta == T(0) ? Access::overwrite : Access::read_write;
+  const std::vector<Task> cut = cut_sum(to_fit(along.runs, 2 * sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read, of_y});
   note_call("axpby", scalar_of<T>, std::to_string(n) + " elements", cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {

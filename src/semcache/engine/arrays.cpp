@@ -65,6 +65,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->asked_end = 0;
   m->open = false;
   m->announced = false;
+  m->promised = false;
   m->owns_allocation = false;
   m->from_pool = false;
   m->adopted = false;

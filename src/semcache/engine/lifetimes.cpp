@@ -38,7 +38,7 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
 
 void Lifetimes::expect_part(const Memory& array, const Region& where) const {
   SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.freeing && !array.part, "a part of an array that has been freed, or of a part");
-  SEMCACHE_EXPECTS(s_.options.protocol != Protocol::off || !array.on_host() || array.announced,
+  SEMCACHE_EXPECTS(s_.options.protocol != Protocol::off || !array.on_host() || array.promised,
                    std::string("a part of the mirror '") + s_.name(array) + "' with SEMCACHE_PROTOCOL=off, where the accesses of the program to "
                    "mirrors are not noticed. Use an array of semcache::Space");
   SEMCACHE_EXPECTS(!array.open, std::string("a part of '") + s_.name(array) + "', whose host accesses are not noticed any more (a kernel holds a "
@@ -116,6 +116,7 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
   // keeps its pages from being opened. Without a tracker, all host memory is treated as announced.
   m->announced = !s_.options.notices || (announced && !s_.options.check &&
                                        s_.pages->protect(*m, s_.pages->span(*m), platform::Protection::read_write));
+  m->promised = announced;
   live_host_bytes_ += bytes;
   if (m->announced) s_.directory.mark_changing(m->slot);
   if (partner != nullptr) s_.pages->project(*m, m->all());

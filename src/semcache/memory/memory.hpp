@@ -116,7 +116,8 @@ struct alignas(64) Memory {
   std::uint32_t edge_before = 0;  ///< an adopted body: the bytes of the range in front of it, less than a page
   std::uint32_t edge_behind = 0;  ///< the same behind it
   bool open = false;              ///< never protected, so copies happen at the call
-  bool announced = false;         ///< never protected, because the program promised to announce every access
+  bool announced = false;         ///< never protected, because the program promised to announce every access, or nobody would notice any
+  bool promised = false;          ///< the program did promise that
   bool lock_refused = false;      ///< page-locking failed; it is tried again after pages close or the host announces a use
   std::uint64_t sent_ahead = 0;   ///< so many bytes were transferred by `forecast`, and the host has not asked for them since
   /// An announced use of the device memory, with the values of `recently` and of the engine's `State::links` after it. The

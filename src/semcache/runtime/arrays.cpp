@@ -83,10 +83,8 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
   return {m, position};
 }
 
-void refuse_recording(Runtime& r, QueueId queue) {
-  if (device::graphs_being_recorded.load(std::memory_order_relaxed) == 0) return;
-  const platform::RuntimeScope scope;
-  if (!queue.valid() || !r.engine->launches.is_recording(queue.value)) return;
+void refuse_recording(QueueId queue) {
+  if (!is_recording(queue)) return;
   throw UsageError("a launch, copy or fill on a semcache::Exec whose stream records a graph: nobody would know when the graph runs "
                    "it. Record launches on the native space instead: what they use counts as used at each launch of the graph");
 }
@@ -421,7 +419,7 @@ void copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_
                                                          (to == nullptr ? "to" : "from") + " a null pointer");
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
-  refuse_recording(r, queue);
+  refuse_recording(queue);
   r.threads->look_around();
   r.engine->copies.copy(to, from, {width, columns, to_pitch, from_pitch});
 }
@@ -430,7 +428,7 @@ void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t patter
   if (bytes == 0) return;
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
-  refuse_recording(r, queue);
+  refuse_recording(queue);
   const directory::Fill fill = make_fill(pattern, pattern_bytes);
   if (InAdopted part; find_adopted(r, to, bytes, part)) {
     directory::Fill turned = fill;  // begins where the body does

@@ -121,7 +121,7 @@ void Holding::leave() noexcept {
 
 void Launch::begin(const char* name, const engine::OperandParts& parts) {
   Runtime& r = runtime();
-  if (count_ != 0) refuse_recording(r, queue_);
+  if (count_ != 0) refuse_recording(queue_);
   enter();
   try {
     if (!r.engine->launches.begin_launch(index_of(queue_), pins_, count_, parts)) part_count_ = 0;
@@ -148,7 +148,7 @@ template <class Reason>
 void Launch::begin_unknown(const char* name, const Reason& reason) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
-  refuse_recording(r, queue_);
+  refuse_recording(queue_);
   std::vector<Operand> all;
   try {
     r.engine->launches.begin_unknown_launch(index_of(queue_), all);

@@ -151,9 +151,11 @@ bool gemm(const Exec& exec, char op_a, char op_b, const Alpha& alpha, const A& a
       return at_home("gemm", is_conjugate);
     }
     if (of_c.transposed) {
-      linalg::gemm<T>(tb, ta, n, m, k, number<T>(alpha), data_of(b), of_b.leading, data_of(a), of_a.leading, number<T>(beta), data_of(c), of_c.leading);
+      linalg::gemm<T>(tb, ta, n, m, k, number<T>(alpha), data_of(b), of_b.leading, data_of(a), of_a.leading, number<T>(beta), data_of(c),
+                      of_c.leading);
     } else {
-      linalg::gemm<T>(ta, tb, m, n, k, number<T>(alpha), data_of(a), of_a.leading, data_of(b), of_b.leading, number<T>(beta), data_of(c), of_c.leading);
+      linalg::gemm<T>(ta, tb, m, n, k, number<T>(alpha), data_of(a), of_a.leading, data_of(b), of_b.leading, number<T>(beta), data_of(c),
+                      of_c.leading);
     }
     return true;
   }
@@ -174,7 +176,8 @@ bool triangular(const char* name, const Routine& routine, const Exec& exec, char
     if (!of_a.known || !of_b.known) return at_home(name, has_strides);
     linalg::Transpose is{};
     if (!operation<T>(op, of_a.transposed != of_b.transposed, is)) return at_home(name, is_conjugate);
-    if (is_better_at_home(linalg::devices_of_product<T>(double(b.extent(0)) * double(b.extent(1)) * double(a.extent(0)) / 2))) return at_home(name, does_not_pay);
+    const double multiplications = double(b.extent(0)) * double(b.extent(1)) * double(a.extent(0)) / 2;
+    if (is_better_at_home(linalg::devices_of_product<T>(multiplications))) return at_home(name, does_not_pay);
     const bool left = (side == 'L' || side == 'l') != of_b.transposed, upper = (uplo == 'U' || uplo == 'u') != of_a.transposed;
     const std::int64_t rows = of_b.transposed ? b.extent(1) : b.extent(0), columns = of_b.transposed ? b.extent(0) : b.extent(1);
     routine(left ? linalg::Side::left : linalg::Side::right, upper ? linalg::Triangle::upper : linalg::Triangle::lower, is,
@@ -205,7 +208,8 @@ bool gemv(const Exec& exec, char op, const Alpha& alpha, const A& a, const X& x,
     if (!of_a.known || !is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("gemv", has_strides);
     linalg::Transpose is{};
     if (!operation<T>(op, of_a.transposed, is)) return at_home("gemv", is_conjugate);
-    if (is_better_at_home(linalg::devices_of_vectors<T>(data_of(y), y.extent(0), double(sizeof(T)) * double(a.size())))) return at_home("gemv", does_not_pay);
+    const double bytes = double(sizeof(T)) * double(a.size());
+    if (is_better_at_home(linalg::devices_of_vectors<T>(data_of(y), y.extent(0), bytes))) return at_home("gemv", does_not_pay);
     const std::int64_t rows = of_a.transposed ? a.extent(1) : a.extent(0), columns = of_a.transposed ? a.extent(0) : a.extent(1);
     linalg::gemv<T>(is, rows, columns, number<T>(alpha), data_of(a), of_a.leading, data_of(x), number<T>(beta), data_of(y));
     return true;
@@ -283,7 +287,8 @@ bool dots_spread(const char* routine, const Exec& exec, const X& x, const Y& y) 
   if (!are_tracked(x, y)) return at_home(routine, is_untracked);
   if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home(routine, has_strides);
   const std::int64_t n = x.extent(0);
-  return !is_better_at_home(linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, 2.0 * sizeof(T) * double(n))) || at_home(routine, does_not_pay);
+  const double bytes = 2.0 * sizeof(T) * double(n);
+  return !is_better_at_home(linalg::devices_of_vectors<T>(const_cast<T*>(data_of(x)), n, bytes)) || at_home(routine, does_not_pay);
 }
 
 /// r = sum of conj(x) y.
