@@ -93,6 +93,7 @@ std::string Directory::audit() const {
       };
       std::vector<Region> missing{offset(e.where, e.ref)};
       for (const Use& u : values_.at(e.ref.id).holders) {
+        if (missing.empty()) break;
         slots_[u.owner].held.for_each(Region(ByteRange{0, slots_[u.owner].held.size()}), [&](const Region& where, ValueRef ref) {
           if (ref.id != e.ref.id) return;
           std::vector<Region> rest;
