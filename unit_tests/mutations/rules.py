@@ -261,6 +261,7 @@ CHANCE = "Transactions.ManyThreads*:TileAttacks.OfRandomShapes*"
 # Tests that notice most mutants of such names: they are run first.
 FIRST = [
     (re.compile(r" prepare_"), re.compile("AllocFailure")),
+    (re.compile(r"(allocate_host_part|host_uses\.cpp begin) expect_not_freed "), re.compile("HostParts|HostUses")),
     (re.compile(r" expect_not_freed "), re.compile("FreedMeanwhile")),
 ]
 
