@@ -136,8 +136,7 @@ const char* why_so_many(const Options& o) noexcept {
   }
 }
 
-void note_call(const char* routine, Scalar type, const std::string& shape, const std::vector<Task>& cut, const char* why) {
-  if (!runtime::reports_library_calls()) return;
+void note_reported_call(const char* routine, Scalar type, const std::string& shape, const std::vector<Task>& cut, const char* why) {
   std::set<std::uint32_t> devices;
   for (const Task& t : cut) devices.insert(t.device);
   const auto some = [](std::size_t n, const char* what) { return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s"); };

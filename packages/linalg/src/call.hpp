@@ -76,9 +76,13 @@ struct VectorCut {
 /// @param seconds_on_one  what the call takes on one device
 [[nodiscard]] VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one);
 
-/// Counts a call for the report, if one is written: how it was cut, and why.
-/// @param shape  "400 x 400 x 400"
-void note_call(const char* routine, Scalar type, const std::string& shape, const std::vector<Task>& cut, const char* why);
+/// Counts a call for the report: how it was cut, and why. `note_call` does so if a report is written, and makes no text otherwise.
+/// @param shape  "400 x 400 x 400"; for `note_call` a function that returns it
+void note_reported_call(const char* routine, Scalar type, const std::string& shape, const std::vector<Task>& cut, const char* why);
+template <class Shape>
+void note_call(const char* routine, Scalar type, const Shape& shape, const std::vector<Task>& cut, const char* why) {
+  if (runtime::reports_library_calls()) note_reported_call(routine, type, shape(), cut, why);
+}
 /// Why a call uses as many devices as `devices_for` says.
 [[nodiscard]] const char* why_so_many(const Options& options) noexcept;
 

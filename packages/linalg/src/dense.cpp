@@ -69,7 +69,7 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const policy::Grid tasks_of_share = policy::pieces_that_fit(product, grid, pieces, room);
   const policy::Lead lead = lead_of(product, grid, tasks_of_share, o, room, sizeof(T));
   const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, tasks::lanes_of_device, lead);
-  note_call("gemm", scalar_of<T>, std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k), cut, why_so_many(o));
+  note_call("gemm", scalar_of<T>, [&] { return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k); }, cut, why_so_many(o));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& result = task.parts[2].where;
@@ -112,7 +112,7 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
     }
     return list;
   }();
-  note_call("gemv", scalar_of<T>, std::to_string(m) + " x " + std::to_string(n), cut, along.why);
+  note_call("gemv", scalar_of<T>, [&] { return std::to_string(m) + " x " + std::to_string(n); }, cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& of_a = task.parts[0].where;

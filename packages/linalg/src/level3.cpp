@@ -68,7 +68,7 @@ void carry_out(const char* routine, Scalar type, const Level3& call, const std::
   const std::size_t pieces = pieces_of_share(o, (lines + shares.size() - 1) / shares.size());
   const std::uint64_t room = task_bytes() / operands[0].element_bytes * 3;
   const std::vector<Task> cut = policy::cut(call, shares, devices_of_shares(call, shares, operands), pieces, room, tasks::lanes_of_device);
-  note_call(routine, type, std::to_string(call.m) + " x " + std::to_string(call.n) + " x " + std::to_string(call.k), cut, why_so_many(o));
+  note_call(routine, type, [&] { return std::to_string(call.m) + " x " + std::to_string(call.n) + " x " + std::to_string(call.k); }, cut, why_so_many(o));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) { body(compute, stream, task, at); });
 }

@@ -41,7 +41,7 @@ void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y) {
     }
     cut.push_back(std::move(task));
   }
-  note_call("spmv", scalar_of<T>, std::to_string(rows) + " rows, " + std::to_string(entries) + " entries", cut, why_so_many(options()));
+  note_call("spmv", scalar_of<T>, [&] { return std::to_string(rows) + " rows, " + std::to_string(entries) + " entries"; }, cut, why_so_many(options()));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     // Rows, columns and entries keep their numbers, so the addresses are those of the first ones of all, which may lie in front of the memory.

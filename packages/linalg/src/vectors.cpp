@@ -129,7 +129,7 @@ void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y) {
   const VectorCut along = cut_vector(operands[beta == T(0) ? 0 : 1], true, seconds);
   const Access of_y = beta == T(0) ? Access::overwrite : Access::read_write;
   const std::vector<Task> cut = cut_sum(to_fit(along.runs, 2 * sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read, of_y});
-  note_call("axpby", scalar_of<T>, std::to_string(n) + " elements", cut, along.why);
+  note_call("axpby", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     in_pieces(rows_of(task.parts[1].where), [&](std::uint64_t first, std::int32_t some) {
@@ -154,7 +154,7 @@ void scal(std::int64_t n, T alpha, T* x) {
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[0], true, seconds);
   const std::vector<Task> cut = cut_sum(to_fit(along.runs, sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read_write});
-  note_call("scal", scalar_of<T>, std::to_string(n) + " elements", cut, along.why);
+  note_call("scal", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     in_pieces(rows_of(task.parts[0].where), [&](std::uint64_t first, std::int32_t some) {
@@ -180,7 +180,7 @@ T dot(std::int64_t n, const T* x, const T* y) {
     cut.push_back({h.device, 0, {{0, elements, Access::read}, {1, elements, Access::read},
                                  {2, {h.run.begin / block, (h.run.end + block - 1) / block, 0, 1}, Access::overwrite}}});
   }
-  note_call("dot", scalar_of<T>, std::to_string(n) + " elements", cut, along.why);
+  note_call("dot", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     compute.block_dots(stream, scalar_of<T>, rows_of(task.parts[0].where), block, at[0].data, at[1].data, at[2].data);

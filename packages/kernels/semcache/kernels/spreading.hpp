@@ -24,8 +24,8 @@ namespace semcache::kernels::spreading {
 #ifdef SEMCACHE_ENABLE_LINALG
 
 /// Returns whether packages/linalg may make calls on the instance: those on other devices than Kokkos' own (semcache::on) stay there, and a stream
-/// from which a graph is recorded gets the error that it gets with one device. With
-/// SEMCACHE_SPREAD=always it makes the calls of a process with a single device, too, so that sums have the same bits on any number of devices.
+/// from which a graph is recorded gets the error that it gets with one device. With SEMCACHE_SPREAD=always packages/linalg makes the calls of a
+/// process with a single device, too, so that sums have the same bits on any number of devices.
 inline bool may_spread(const Exec& exec) {
   const int devices = device_count();
   if (devices == 0) return false;

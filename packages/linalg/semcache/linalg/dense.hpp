@@ -13,8 +13,9 @@
 /// A call comes behind all work on its operands that was submitted before, and before all that is submitted later. On GPUs it returns before
 /// it is done, and its result stays on the devices until somebody needs it elsewhere. Only what a device lacks moves there.
 ///
-/// Every function throws UsageError where an operand is in no array, leaves it, or has a leading dimension that is too small, or a letter is not
-/// among those that the call takes (nothing has changed then), OutOfMemory where a task's operands exceed a device's budget, DeviceError where a device fails. Threads: any.
+/// Every function throws UsageError where an operand is in no array, leaves it, or has a leading dimension that is too small, or an option (side,
+/// triangle, transpose, diagonal) is none that the call takes; nothing has changed then. It throws OutOfMemory where a task's operands exceed a
+/// device's budget, DeviceError where a device fails. Threads: any.
 namespace semcache::linalg {
 
 enum class Transpose : char { no = 'N', yes = 'T', conjugate = 'C' };
