@@ -258,9 +258,15 @@ def replacements(path):
 # Tests that are not run: they notice a mutant in one run and not in the next, as threads happen to run, or take seconds.
 CHANCE = "Transactions.ManyThreads*:TileAttacks.OfRandomShapes*"
 
+# Tests that take so long, some ten seconds each, that they are run where all tests are asked for (--thorough, --everything) and nowhere else. Others
+# do the same with another configuration.
+LONG = ("AllocFailure.Gpu*:AllocFailure.SixGpus:AllocFailure.Emulated:AllocFailure.Checked:AllocFailure.Guarded?*:"
+        "FreedMeanwhile.Gpu*:FreedMeanwhile.CheckedWrites")
+
 # Tests that notice most mutants of such names: they are run first.
 FIRST = [
-    (re.compile(r" prepare_"), re.compile("AllocFailure")),
+    (re.compile(r"directory\.cpp link if pieces | prepare_\w+ #|keep_as_saved_copy"), re.compile("AllocFailure")),
+    (re.compile(r"^directory/"), re.compile(r"Directory\.|Oracle\.ArraysOfSeveral")),
     (re.compile(r"(allocate_host_part|host_uses\.cpp begin) expect_not_freed "), re.compile("HostParts|HostUses")),
     (re.compile(r" expect_not_freed "), re.compile("FreedMeanwhile")),
 ]

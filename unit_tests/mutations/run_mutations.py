@@ -39,15 +39,15 @@ ENVIRONMENT = {"SEMCACHE_ORACLE_MOVES": "4000", "SEMCACHE_ORACLE_SEEDS": "2", "G
 class Program:
     """A linked test program, and of each of its tests the milliseconds and which mutants it comes to."""
 
-    def __init__(self, path, scratch, environment):
-        self.path, self.scratch, self.environment, self.tests = path, scratch, environment, {}
+    def __init__(self, path, scratch, environment, without):
+        self.path, self.scratch, self.environment, self.without, self.tests = path, scratch, environment, without, {}
 
     def run(self, tests, variables, limit_s):
         """How the tests noticed; None if they passed."""
         number = f"{variables.get('MUTANT', 0)}_{variables.get('GTEST_SHARD_INDEX', 0)}"
         with open(os.path.join(self.scratch, f"output_{os.path.basename(self.path)}_{number}"), "w+b") as output:
             arguments = [self.path, "--gtest_brief=1", "--gtest_fail_fast"]
-            arguments.append("--gtest_filter=" + ("-" + rules.CHANCE if tests is None else ":".join(tests)))
+            arguments.append("--gtest_filter=" + ("-" + self.without if tests is None else ":".join(tests)))
             done = subprocess.Popen(arguments, cwd=self.scratch, env={**self.environment, **variables}, stdin=subprocess.DEVNULL,
                                     stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             try:
@@ -181,7 +181,8 @@ def main():
             elif os.path.basename(path) not in seen or not os.path.basename(path).startswith("fake_device"):
                 objects.append(path)  # of the fake device each test program has an object of its own
             seen.add(os.path.basename(path))
-        program = Program(os.path.join(options.scratch, f"tests_{number}"), options.scratch, environment)
+        without = rules.CHANCE if options.thorough or options.everything else f"{rules.CHANCE}:{rules.LONG}"
+        program = Program(os.path.join(options.scratch, f"tests_{number}"), options.scratch, environment, without)
         # The library is the last build's, the sources are today's.
         if problem := build([*objects, *(s + ".o" for s in sources), *options.library, *wrapped,
                              *(f"-l{name}" for name in options.system), "-o", program.path]):
