@@ -27,11 +27,15 @@ Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& 
     if (array.live && array.datum.valid()) {
       const auto found = of_datum_.find(array.datum.value);
       if (found != of_datum_.end()) {
+        Tile* best = nullptr;
         for (Tile& tile : found->second) {
           if (tile.memory->space != device_space(device) || !holds(*tile.memory, where, unit) || is_far_larger(*tile.memory)) continue;
-          ++tile.users;
-          tile.used = ++uses_;
-          return *tile.memory;
+          if (best == nullptr || tile.memory->bytes > best->memory->bytes) best = &tile;
+        }
+        if (best != nullptr) {
+          ++best->users;
+          best->used = ++uses_;
+          return *best->memory;
         }
       }
     }
