@@ -138,6 +138,12 @@ SEMCACHE_C_API semcache_status semcache_access(const void* address, size_t bytes
 SEMCACHE_C_API semcache_status semcache_access_2d(const void* address, size_t pitch, size_t width, size_t columns,
                                                   int mode) SEMCACHE_C_NOEXCEPT;
 
+/*
+ * Announces that the host will read tracked bytes soon, in a mirror or in adopted memory. They cross the link as soon as the kernels that write them
+ * are done, and the call does not wait for them. A later access finds them there, or waits for their arrival.
+ */
+SEMCACHE_C_API semcache_status semcache_prefetch(const void* address, size_t bytes) SEMCACHE_C_NOEXCEPT;
+
 /* Carries out the lazy copies that are pending for these bytes. The same as semcache_access with SEMCACHE_READ. */
 SEMCACHE_C_API semcache_status semcache_settle(const void* address, size_t bytes) SEMCACHE_C_NOEXCEPT;
 /* Settles every tracked array. */

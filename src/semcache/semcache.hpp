@@ -43,6 +43,20 @@ SEMCACHE_API void access(const void* address, std::size_t bytes, Access mode);
 /// @throws UsageError  as `access`; the columns overlap
 SEMCACHE_API void access_2d(const void* address, std::size_t pitch, std::size_t width, std::size_t columns, Access mode);
 
+/// Announces that the host will read tracked bytes soon: they are brought to the host, and the call does not wait for them. Each part crosses the link
+/// as soon as the kernels that write it are done, while others run. A later access finds the bytes there, or waits for their arrival. Without the call
+/// they cross the link when the host accesses them.
+///
+/// Only when bytes move changes, and they move in vain if a launch or a copy overwrites them before the host reads them. Other transfers to the host
+/// from the same device queue behind these.
+/// @param address  first byte, inside one mirror, or in adopted memory
+/// @param bytes    length; 0 does nothing
+/// @throws UsageError  the range is not inside one tracked array of the host; nothing changed
+/// @throws OutOfMemory, DeviceError  a transfer cannot be submitted; every byte has its content
+/// Ordering: behind all launches, copies and calls that were submitted before. It waits for other work only where the array's pages are not
+/// page-locked yet, or where other code's kernels write the bytes. Threads: any; not from a signal handler.
+SEMCACHE_API void prefetch(const void* address, std::size_t bytes);
+
 /// Carries out the lazy copies that are pending for these bytes. After the call the memory holds its content physically, and
 /// the pages of host addresses are readable. Throws the same errors as `access`. Equivalent to access(address, bytes,
 /// Access::read).

@@ -90,6 +90,9 @@ int c_api_program(void) {
   EXPECT(semcache_access_2d(copy, 16 * sizeof(double), sizeof(double), count / 16, SEMCACHE_READ) == SEMCACHE_SUCCESS);
   EXPECT(semcache_access_2d(copy, 16 * sizeof(double), sizeof(double), count, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_access_2d(copy, 4, 8, 2, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_prefetch(copy, count * sizeof(double)) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_prefetch(copy, 0) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_prefetch(copy, (count + 1) * sizeof(double)) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy_2d(plain, 8, device, 4, 8, 3) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy_2d(NULL, 8, device, 8, 8, 3) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy_2d(NULL, 8, NULL, 8, 0, 3) == SEMCACHE_SUCCESS);

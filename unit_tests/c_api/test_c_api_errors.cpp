@@ -43,6 +43,7 @@ void access_2d(const void*, std::size_t, std::size_t, std::size_t, Access m) {
   mode = m;
   call("access 2d");
 }
+void prefetch(const void*, std::size_t) { call("prefetch"); }
 void settle(const void*, std::size_t) { call("settle range"); }
 void settle() { call("settle all"); }
 Statistics statistics() {
@@ -141,6 +142,7 @@ TEST_F(CInterfaceErrors, EveryFunctionTurnsEveryExceptionIntoItsStatusAndText) {
   s.size = sizeof s;
   const std::vector<std::pair<const char*, std::function<semcache_status()>>> functions = {
       {"access", [&] { return semcache_access(bytes, 8, SEMCACHE_READ); }},
+      {"prefetch", [&] { return semcache_prefetch(bytes, 8); }},
       {"settle range", [&] { return semcache_settle(bytes, 8); }},
       {"settle all", [&] { return semcache_settle_all(); }},
       {"statistics", [&] { return semcache_statistics(&s); }},

@@ -1233,6 +1233,15 @@ void Oracle::fill() {
   define(a, r);
 }
 
+/// Nobody can tell from content whether the host was told before.
+void Oracle::prefetch() {
+  Array& a = pick();
+  if (a.host == nullptr) return;
+  const ByteRange r = random_.chance(50) ? ByteRange{0, a.bytes.size()} : sub_range(a.bytes.size());
+  note("the host will read " + show(r) + " of " + std::to_string(a.bytes.size()));
+  (void)attempt([&] { machine_->engine().host_access.prefetch(*a.host, r); });
+}
+
 void Oracle::settle() {
   note("settle everything");
   (void)attempt([&] { machine_->engine().host_access.settle_all(); });
@@ -1425,7 +1434,7 @@ void Oracle::move() {
   const std::uint64_t choice = random_.below(1000);
   if (choice < 200) return host_read();
   if (choice < 340) return options_.device_faults && random_.chance(40) ? raw_use() : host_write();
-  if (choice < 410) return announced_access();
+  if (choice < 410) return random_.chance(15) ? prefetch() : announced_access();
   if (choice < (options_.devices > 1 ? 605u : 620u)) return launch(false);
   if (choice < 625) return launch(true);
   if (choice < 628) return use_parts();

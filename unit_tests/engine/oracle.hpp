@@ -125,6 +125,7 @@ class Oracle {
   void copy_foreign_device();
   void fill();
   void settle();
+  void prefetch();
   void reallocate();
   void retire_queue();
   void destroy_stream();

@@ -103,6 +103,17 @@ void HostAccess::access(Memory& m, const Region& where, Access mode) {
   if (where.is_range() && needs_content(mode)) note_fetch(m, where.hull());
 }
 
+void HostAccess::prefetch(Memory& m, ByteRange range) {
+  Transaction t(transactions_);
+  const device::Visit visit(*s_.home().device);
+  const Kept kept(m);
+  t.run([&] {
+    const bool stays = kept.freed() || bool(hazards_.host_uses_of(m.datum, range, Mode::reads));
+    return stays ? Obstacle() : transfers_.make_fresh(m, range);
+  });
+  s_.expect_not_freed(kept);
+}
+
 void HostAccess::expose(Memory& m) {
   Transaction t(transactions_);
   const Kept kept(m);

@@ -15,6 +15,8 @@ class HostAccess : Parts {
   /// Serves an announced use of host memory. Columns are served alone where whole pages are between them, otherwise with the bytes
   /// between them.
   void access(Memory& memory, const Region& where, Access mode);
+  /// Begins to bring bytes to the host, and waits for no kernel. Their pages stay as they are.
+  void prefetch(Memory& memory, ByteRange range);
   /// Serves a page fault. Ends the process with a message if the access cannot be served (I8).
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction = nullptr) noexcept;
   /// Notes that exit() has begun. The driver may have ended already, so a fault that cannot be served from now on leaves its

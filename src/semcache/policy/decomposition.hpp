@@ -30,7 +30,8 @@ struct Run {
 [[nodiscard]] SEMCACHE_API std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64_t grain = 1);
 
 /// Returns the elements of a block of vectors of `count` elements: a power of two, at most 4096, so that there are at least 64 blocks. Sums over
-/// a vector add one number for each block, in the blocks' order, and cuts lie between blocks. So a sum has the same bits on any number of devices.
+/// a vector add one number for each block, in an order that the count of blocks alone decides, and cuts lie between blocks. So a sum has the same
+/// bits on any number of devices.
 [[nodiscard]] SEMCACHE_API std::uint64_t block_elements(std::uint64_t count) noexcept;
 
 /// Cuts the rows of a sparse matrix into at most `pieces` runs, none of them empty, of about equally many non-zeros. All begin at multiples of

@@ -461,6 +461,15 @@ void note_library_call(const std::string& what) noexcept {
   if (Runtime* r = running()) r->recorder.library_call(what);
 }
 
+void* allocate_page_locked(std::size_t bytes) {
+  const platform::RuntimeScope scope;
+  return runtime().engine->state().home().device->allocate_staging(bytes);
+}
+void deallocate_page_locked(void* memory) noexcept {
+  const platform::RuntimeScope scope;
+  if (Runtime* r = running()) r->engine->state().home().device->deallocate_staging(static_cast<std::byte*>(memory));
+}
+
 void count_external_transfer(bool to_host, std::uint64_t bytes, std::uint32_t device) noexcept {
   if (Runtime* r = running()) {
     r->recorder.moved(to_host ? trace::Kind::d2h : trace::Kind::h2d, {}, bytes);
@@ -514,6 +523,20 @@ void access_2d(const void* address, std::size_t pitch, std::size_t width, std::s
   }
   const Located at = locate(r, address, bytes);
   r.engine->access(*at.memory, Region(at.position, width, columns, pitch), mode);
+}
+
+void prefetch(const void* address, std::size_t bytes) {
+  if (bytes == 0) return;
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime::runtime();
+  if (InAdopted part; find_adopted(r, address, bytes, part)) {
+    if (!part.inside.empty()) r.engine->host_access.prefetch(*part.body, {part.position, part.position + part.inside.size()});
+    return;
+  }
+  const Located at = locate(r, address, bytes);
+  SEMCACHE_EXPECTS(at.memory->on_host(), "prefetch brings bytes to the host, but " + base::text_of(address) + " lies in the device array '" +
+                                             std::string(r.recorder.name(at.memory->label)) + "'. Name the address on the host");
+  r.engine->host_access.prefetch(*at.memory, {at.position, at.position + bytes});
 }
 
 void settle(const void* address, std::size_t bytes) { access(address, bytes, Access::read); }

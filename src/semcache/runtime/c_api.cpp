@@ -126,6 +126,10 @@ semcache_status semcache_access(const void* address, size_t bytes, int mode) noe
   return guarded([&] { semcache::access(address, bytes, access_of(mode)); });
 }
 
+semcache_status semcache_prefetch(const void* address, size_t bytes) noexcept {
+  return guarded([&] { semcache::prefetch(address, bytes); });
+}
+
 semcache_status semcache_access_2d(const void* address, size_t pitch, size_t width, size_t columns, int mode) noexcept {
   return guarded([&] { semcache::access_2d(address, pitch, width, columns, access_of(mode)); });
 }

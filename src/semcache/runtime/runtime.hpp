@@ -219,6 +219,14 @@ SEMCACHE_API void copy_2d(void* to, std::size_t to_pitch, const void* from, std:
 /// @throws UsageError  as `copy`
 SEMCACHE_API void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue);
 
+/// Returns page-locked memory of the host, which kernels of every device of the process reach at the same address. It is no array, and nothing in it
+/// is tracked. It is for small results that the host needs as soon as a kernel has written them: who reads them waits for the kernel's queue
+/// (`wait_for_queue`), and counts the bytes by `count_external_transfer`. Starts the runtime.
+/// @throws OutOfMemory  @throws ConfigurationError  the runtime cannot start
+/// Lifetime: until `deallocate_page_locked`, which must come before the runtime ends (`before_end`). Threads: any.
+[[nodiscard]] SEMCACHE_API void* allocate_page_locked(std::size_t bytes);
+SEMCACHE_API void deallocate_page_locked(void* memory) noexcept;
+
 /// Counts a transfer over the link that the framework made itself (for example when it reads back a reduction's result).
 /// @param device  the one at the link's other end
 SEMCACHE_API void count_external_transfer(bool to_host, std::uint64_t bytes, std::uint32_t device) noexcept;

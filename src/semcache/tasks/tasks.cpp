@@ -3,6 +3,7 @@
 #include <semcache/tasks/tasks.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -94,10 +95,11 @@ class Places {
     return use_of(place(device, part), operands_[part.operand], part.where, part.mode);
   }
 
-  /// Brings what several devices need to one of them each, so that each byte crosses the host's link once and reaches the others from there.
-  void bring_shared(const std::vector<Task>& tasks) const {
+  /// Finds which operands several devices read in common. Of these each byte crosses the host's link once, and reaches the other devices from
+  /// there.
+  void find_shared(const std::vector<Task>& tasks) {
     for (std::uint32_t operand = 0; operand < operands_.size(); ++operand) {
-      std::map<std::uint32_t, std::vector<Rectangle>> needs;  // by device
+      Needs needs;
       bool written = false;
       for (const Task& t : tasks) {
         for (const TaskPart& p : t.parts) {
@@ -108,13 +110,26 @@ class Places {
         }
       }
       if (written || needs.size() < 2) continue;
-      const Rectangle& first = needs.begin()->second.front();
-      const bool same_for_all = std::all_of(needs.begin(), needs.end(), [&](const auto& n) { return n.second.size() == 1 && same(n.second.front(), first); });
+      const std::vector<Rectangle>& first = needs.begin()->second;
+      const bool same_for_all = std::all_of(needs.begin(), needs.end(), [&](const auto& n) {
+        return std::equal(n.second.begin(), n.second.end(), first.begin(), first.end(), same);
+      });
       if (same_for_all) {
-        if (!is_on_a_device(operand, first)) bring_evenly(operand, first, needs);
-      } else if (operands_[operand].columns == 1 && !is_held(operand)) {
+        for (const auto& need : needs) common_[operand].push_back(need.first);
+      } else if (operands_[operand].columns == 1 && some_overlap(needs) && !is_held(operand)) {
         bring_in_turn(operand, needs);
       }
+    }
+  }
+  /// Called before each task. What all devices need of an operand, and this task is the first to use, is brought now: each device brings a share.
+  void bring_shared(const Task& task) {
+    for (const TaskPart& p : task.parts) {
+      const auto devices = common_.find(p.operand);
+      if (devices == common_.end() || p.where.empty()) continue;
+      std::vector<Rectangle>& met = met_[p.operand];
+      if (std::any_of(met.begin(), met.end(), [&](const Rectangle& r) { return same(r, p.where); })) continue;
+      met.push_back(p.where);
+      if (!is_on_a_device(p.operand, p.where)) bring_evenly(p.operand, p.where, devices->second);
     }
   }
 
@@ -145,16 +160,27 @@ class Places {
     const runtime::LibraryUse use = use_of(*at, operands_[operand], where, Access::read);
     const runtime::Launch launch(lane(device, 0).queue, &use, 1);  // of no kernel
   }
+  /// Do parts of different devices overlap?
+  [[nodiscard]] static bool some_overlap(const Needs& needs) noexcept {
+    for (auto a = needs.begin(); a != needs.end(); ++a) {
+      for (auto b = std::next(a); b != needs.end(); ++b) {
+        for (const Rectangle& r : a->second) {
+          if (std::any_of(b->second.begin(), b->second.end(), [&](const Rectangle& other) { return !common(r, other).empty(); })) return true;
+        }
+      }
+    }
+    return false;
+  }
   /// All devices need the same: each brings a share.
-  void bring_evenly(std::uint32_t operand, const Rectangle& where, const Needs& needs) const {
+  void bring_evenly(std::uint32_t operand, const Rectangle& where, const std::vector<std::uint32_t>& devices) const {
     const bool by_columns = where.column_end - where.column_begin > 1;
     const std::uint64_t count = by_columns ? where.column_end - where.column_begin : where.row_end - where.row_begin;
-    auto device = needs.begin();
-    for (const Run& r : policy::cut_evenly(count, needs.size())) {
+    auto device = devices.begin();
+    for (const Run& r : policy::cut_evenly(count, devices.size())) {
       Rectangle share = where;
       (by_columns ? share.column_end : share.row_end) = (by_columns ? share.column_begin : share.row_begin) + r.end;
       (by_columns ? share.column_begin : share.row_begin) += r.begin;
-      fetch((device++)->first, operand, share);
+      fetch(*device++, operand, share);
     }
   }
   /// The devices need parts of a vector that overlap: each brings of its parts what those before it have not brought.
@@ -210,14 +236,17 @@ class Places {
 
   const std::vector<Matrix>& operands_;
   std::map<Key, std::vector<Place>> places_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> common_;  ///< by operand, the devices that all read the same of it
+  std::map<std::uint32_t, std::vector<Rectangle>> met_;         ///< by operand, what tasks so far use of it
 };
 
 }  // namespace
 
 void run(const std::vector<Task>& tasks, const std::vector<Matrix>& operands, const Body& body) {
-  const Places places(tasks, operands);
-  places.bring_shared(tasks);
+  Places places(tasks, operands);
+  places.find_shared(tasks);
   for (const Task& t : tasks) {
+    places.bring_shared(t);
     std::vector<Operand> here;
     std::vector<runtime::LibraryUse> uses;
     for (const TaskPart& p : t.parts) {

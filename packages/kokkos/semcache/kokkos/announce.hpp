@@ -61,6 +61,16 @@ void access(const View& view, Access mode) {
   kokkos::detail::announce_elements(view, mode);
 }
 
+/// Announces that the host will read a host view soon: its bytes, from the first to the last element, are brought to the host, and the call does not
+/// wait for them. See semcache::prefetch(address, bytes). Nothing happens for views in memory that SemCache does not track.
+/// @throws UsageError  the view lies on a device, or its array has been freed
+template <class View, class = kokkos::detail::enable_for_views<View>>
+void prefetch(const View& view) {
+  const void* address = view.data();
+  const std::size_t bytes = kokkos::detail::reach(view) * sizeof(typename View::value_type);
+  if (bytes > 0 && semcache_foreign_io_1()->overlaps(address, address)) semcache::prefetch(address, bytes);
+}
+
 /// Carries out the pending copies into a view's elements. Equivalent to access(view, Access::read), with the same errors.
 template <class View, class = kokkos::detail::enable_for_views<View>>
 void settle(const View& view) {
