@@ -5,6 +5,8 @@
 #include "cuda_support.hpp"
 #include "gpu_kernels.hpp"
 
+#include <vector>
+
 namespace linalg_miniapps {
 
 /// A device's share of a dot product: the sums of its blocks, which the host adds. Shares begin at multiples of `block` elements.
@@ -18,14 +20,23 @@ class BlockSums {
     copies.to_host(on_host_.data(), sums_.data(), blocks_, stream);
   }
   /// What has been started has ended.
-  void add_to(double& sum) const {
-    for (std::int64_t i = 0; i < blocks_; ++i) sum += on_host_.data()[i];
-  }
+  void append_to(std::vector<double>& all) const { all.insert(all.end(), on_host_.data(), on_host_.data() + blocks_); }
 
  private:
   std::int64_t elements_, block_, blocks_;
   DeviceArray<double> sums_;
   PageLocked<double> on_host_;
 };
+
+/// Adds numbers in the order of packages/linalg.
+inline double sum_of(const std::vector<double>& all) {
+  double sums[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= all.size(); i += 8) {
+    for (std::size_t k = 0; k < 8; ++k) sums[k] += all[i + k];
+  }
+  for (std::size_t k = 0; i + k < all.size(); ++k) sums[k] += all[i + k];
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
 
 }  // namespace linalg_miniapps

@@ -18,6 +18,8 @@ class Calls : public Variant {
   /// y = alpha x + beta y
   virtual void add(std::int64_t n, double alpha, const double* x, double beta, double* y) = 0;
   virtual double dot(std::int64_t n, const double* x, const double* y) = 0;
+  /// The host will read these numbers next.
+  virtual void expect_reading(const double* /*first*/, std::int64_t /*count*/) {}
   /// Waits until the host may read what the calls have computed.
   virtual void wait() {}
 

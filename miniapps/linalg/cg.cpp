@@ -96,5 +96,5 @@ int main(int argc, char** argv) {
   defaults.iterations = 50;
   defaults.matrix = "7-point";
   constexpr const char* what = "conjugate gradients: --matrix 7-point on a cube of n x n x n points, or tridiagonal of n rows";
-  return run(argc, argv, {"cg", what, defaults, {"7-point", "tridiagonal"}, &work});
+  return run(argc, argv, {"cg", what, Kind::sparse, defaults, {"7-point", "tridiagonal"}, &work});
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "cuda_variants.hpp"
 
+#include "block_sums.hpp"
 #include "calls.hpp"
 #include "gpu_kernels.hpp"
 #include "hand_tuned.hpp"
@@ -60,8 +61,7 @@ class Unified : public Calls {
     launch_spmv(stream_, {a.rows, a.entries, a.row_pointers, a.column_indices, a.values}, x, y);
   }
   void add(std::int64_t n, double alpha, const double* x, double beta, double* y) override {
-    constexpr std::int64_t most = 1 << 30;  // cuBLAS counts by 32 bits
-    for (std::int64_t done = 0; done < n; done += most) add_some(static_cast<int>(std::min(most, n - done)), alpha, x + done, beta, y + done);
+    launch_axpby(stream_, n, alpha, x, beta, y);
   }
   double dot(std::int64_t n, const double* x, const double* y) override {
     const std::int64_t block = elements_of_sum(n), blocks = (n + block - 1) / block;
@@ -73,24 +73,12 @@ class Unified : public Calls {
     }
     launch_block_dots(stream_, n, block, x, y, sums_);
     wait();
-    double sum = 0;
-    for (std::int64_t i = 0; i < blocks; ++i) sum += sums_[i];
-    return sum;
+    return sum_of({sums_, sums_ + blocks});
   }
   void wait() override { stream_.wait(); }
   Facts facts() override { return facts_of(1, std::nullopt); }
 
  private:
-  void add_some(int n, double alpha, const double* x, double beta, double* y) {
-    if (beta == 0.0) {
-      LINALG_EXPECT(cublasDcopy(blas_, n, x, 1, y, 1));
-      if (alpha != 1.0) LINALG_EXPECT(cublasDscal(blas_, n, &alpha, y, 1));
-    } else {
-      if (beta != 1.0) LINALG_EXPECT(cublasDscal(blas_, n, &beta, y, 1));
-      LINALG_EXPECT(cublasDaxpy(blas_, n, &alpha, x, 1, y, 1));
-    }
-  }
-
   int device_;
   Stream stream_;
   Blas blas_;

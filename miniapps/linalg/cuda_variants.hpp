@@ -14,5 +14,7 @@ namespace linalg_miniapps {
 [[nodiscard]] std::unique_ptr<Variant> make_hand_tuned(int devices);
 [[nodiscard]] std::unique_ptr<Variant> make_unified(int devices);
 [[nodiscard]] std::unique_ptr<Variant> make_vendor(int devices);
+/// @param block  rows and columns of its blocks; 0: cuBLASXt's default
+[[nodiscard]] std::unique_ptr<Variant> make_cublasxt(int devices, int block);
 
 }  // namespace linalg_miniapps

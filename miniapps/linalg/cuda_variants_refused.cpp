@@ -21,5 +21,6 @@ std::string why_no_cuda_variants() {
 std::unique_ptr<Variant> make_hand_tuned(int) { refuse("hand-tuned"); }
 std::unique_ptr<Variant> make_unified(int) { refuse("unified"); }
 std::unique_ptr<Variant> make_vendor(int) { refuse("vendor"); }
+std::unique_ptr<Variant> make_cublasxt(int, int) { refuse("cublasxt"); }
 
 }  // namespace linalg_miniapps

@@ -27,6 +27,13 @@ std::int64_t elements_of_sum(std::int64_t length) noexcept {
   return block;
 }
 
+void launch_axpby(cudaStream_t stream, std::int64_t n, double alpha, const double* x, double beta, double* y) {
+  if (n == 0) return;
+  constexpr std::int64_t of_block = kernels::threads * kernels::elements_of_thread<double>;
+  kernels::axpby_d<<<blocks_for(n, of_block), kernels::threads, 0, stream>>>(static_cast<unsigned long long>(n), alpha, x, beta, y);
+  expect_launched("axpby");
+}
+
 void launch_block_dots(cudaStream_t stream, std::int64_t n, std::int64_t block, const double* x, const double* y, double* sums) {
   if (n == 0) return;
   const unsigned blocks = blocks_for(n, std::max<std::int64_t>(block, kernels::threads));

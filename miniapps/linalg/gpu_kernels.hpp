@@ -12,6 +12,9 @@ namespace linalg_miniapps {
 /// How many neighbouring elements of a vector have a sum of their own, for vectors of this length: as in packages/linalg.
 [[nodiscard]] std::int64_t elements_of_sum(std::int64_t length) noexcept;
 
+/// y = alpha x + beta y. If beta is zero, y is not read. @throws std::runtime_error  CUDA's error
+void launch_axpby(cudaStream_t stream, std::int64_t n, double alpha, const double* x, double beta, double* y);
+
 /// sums[i] = the dot product of the i-th `block` elements of x and y. @param block  of elements_of_sum  @throws std::runtime_error  CUDA's error
 void launch_block_dots(cudaStream_t stream, std::int64_t n, std::int64_t block, const double* x, const double* y, double* sums);
 

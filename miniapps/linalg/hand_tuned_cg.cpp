@@ -50,7 +50,6 @@ struct Part {
         sums(device, rows, block),
         compute(device),
         exchange(device),
-        blas(device, compute),
         p_ready(device),
         p_sent(device) {}
 
@@ -63,7 +62,6 @@ struct Part {
   DeviceArray<double> values, x, r, q, p;
   BlockSums sums;
   Stream compute, exchange;
-  Blas blas;
   Event p_ready, p_sent;
 };
 
@@ -75,11 +73,9 @@ void multiply(const Part& part, std::int64_t from, std::int64_t to) {
                      part.values.data() - part.first_entry};
   launch_spmv(part.compute, a, part.p.data() - part.share.first, part.q.data() + first);
 }
-void add(const Part& part, double alpha, const double* from, double* to) {
-  LINALG_EXPECT(cublasDaxpy(part.blas, static_cast<int>(part.rows), &alpha, from, 1, to, 1));
-}
-void copy(const Part& part, const double* from, double* to) {
-  LINALG_EXPECT(cublasDcopy(part.blas, static_cast<int>(part.rows), from, 1, to, 1));
+/// to = alpha from + beta to
+void add(const Part& part, double alpha, const double* from, double beta, double* to) {
+  launch_axpby(part.compute, part.rows, alpha, from, beta, to);
 }
 
 /// The elements of one device's that another one's rows refer to.
@@ -92,12 +88,13 @@ Halo halo(const Part& from, const Part& to) {
 }
 
 double sum_of(const std::vector<Part>& parts) {
-  double sum = 0;
+  static std::vector<double> all;  // keeps its memory
+  all.clear();
   for (const Part& part : parts) {
     part.compute.wait();
-    part.sums.add_to(sum);
+    part.sums.append_to(all);
   }
-  return sum;
+  return sum_of(all);
 }
 
 }  // namespace
@@ -121,9 +118,9 @@ double hand_tuned_cg(int devices, Copies& copies, const Csr& a, const double* b,
     copies.to_device(part.p.data(), x + part.share.first, part.share.last - part.share.first, part.compute);
     copies.to_device(part.r.data(), b + part.share.begin, part.rows, part.compute);
     multiply(part, part.share.begin, part.share.end);
-    copy(part, part.own_p(), part.x.data());
-    add(part, -1.0, part.q.data(), part.r.data());
-    copy(part, part.r.data(), part.own_p());
+    add(part, 1.0, part.own_p(), 0.0, part.x.data());
+    add(part, -1.0, part.q.data(), 1.0, part.r.data());
+    add(part, 1.0, part.r.data(), 0.0, part.own_p());
     part.sums.start(part.r.data(), part.r.data(), part.compute, copies);
   }
   double rr = sum_of(parts);
@@ -157,15 +154,14 @@ double hand_tuned_cg(int devices, Copies& copies, const Csr& a, const double* b,
     const double alpha = rr / sum_of(parts);
     for (const Part& part : parts) {
       LINALG_EXPECT(cudaSetDevice(part.id));
-      add(part, alpha, part.own_p(), part.x.data());
-      add(part, -alpha, part.q.data(), part.r.data());
+      add(part, alpha, part.own_p(), 1.0, part.x.data());
+      add(part, -alpha, part.q.data(), 1.0, part.r.data());
       part.sums.start(part.r.data(), part.r.data(), part.compute, copies);
     }
     const double next = sum_of(parts), beta = next / rr;
     for (const Part& part : parts) {
       LINALG_EXPECT(cudaSetDevice(part.id));
-      LINALG_EXPECT(cublasDscal(part.blas, static_cast<int>(part.rows), &beta, part.own_p(), 1));
-      add(part, 1.0, part.r.data(), part.own_p());
+      add(part, 1.0, part.r.data(), beta, part.own_p());
     }
     rr = next;
     iterations.end(std::sqrt(rr));

@@ -9,24 +9,24 @@ namespace linalg_miniapps {
 namespace {
 
 /// The next thing that crosses a link: a panel of A's columns, or a tile of B's or C's columns.
-enum class Kind { panel_of_a, tile_of_b, tile_of_c };
+enum class StepKind { panel_of_a, tile_of_b, tile_of_c };
 struct Step {
-  Kind kind;
+  StepKind kind;
   int index;
 };
 
 constexpr int tiles = 8;  // of B, C and D, for each device
 
-/// The order in which A, B and C cross. With x of A's panels and y of the 16 tiles, all products of these can be computed. Each step is the one that
+/// The order in which A, B and C cross. With x of A's panels and y of the tiles, all products of these can be computed. Each step is the one that
 /// gives the most work for its bytes, so that the GPU has its first work early, and what it lacks least later on.
-std::vector<Step> order_of_steps(int panels) {
+std::vector<Step> order_of_steps(int panels, int products) {
   std::vector<Step> steps;
   int x = 0, y = 0;
-  while (x < panels || y < 2 * tiles) {
-    if (x < panels && (y == 2 * tiles || y * panels >= x * tiles)) {
-      steps.push_back({Kind::panel_of_a, x++});
+  while (x < panels || y < products * tiles) {
+    if (x < panels && (y == products * tiles || y * panels >= x * tiles)) {
+      steps.push_back({StepKind::panel_of_a, x++});
     } else {
-      steps.push_back({y % 2 == 0 ? Kind::tile_of_b : Kind::tile_of_c, y / 2});
+      steps.push_back({y % products == 0 ? StepKind::tile_of_b : StepKind::tile_of_c, y / products});
       ++y;
     }
   }
@@ -41,13 +41,13 @@ std::vector<Event> events(int device, int count) {
 
 /// What a device has. D's columns `at.front()` to `at.back()` are its own, with those of B and C.
 struct Part {
-  Part(int device, int devices, std::int64_t n, std::int64_t begin, std::int64_t end)
+  Part(int device, int devices, std::int64_t n, std::int64_t begin, std::int64_t end, bool has_c)
       : id(device),
         a(device, n * n),
         b(device, n * (end - begin)),
-        c(device, n * (end - begin)),
+        c(device, has_c ? n * (end - begin) : 0),
         d(device, n * (end - begin)),
-        ac(device, n * (end - begin)),
+        ac(device, c.size()),
         in(device),
         compute(device),
         out(device),
@@ -74,11 +74,11 @@ class HandTunedGemmSum : public GemmSum {
  public:
   HandTunedGemmSum(int devices, Copies& copies, std::int64_t n, const double* a, const double* b, const double* c, double* d)
       : copies_(copies), n_(n), a_(a), b_(b), c_(c), d_(d), devices_(devices), connected_(connect(devices)), panels_(std::max(8, devices)) {
-    steps_ = order_of_steps(panels_);
+    steps_ = order_of_steps(panels_, c == nullptr ? 1 : 2);
     panel_at_ = cut(n, panels_, 16);
     const std::vector<std::int64_t> columns = cut(n, devices, 16);
     for (int k = 0; k < devices; ++k) {
-      parts_.emplace_back(k, devices, n, columns[static_cast<std::size_t>(k)], columns[static_cast<std::size_t>(k) + 1]);
+      parts_.emplace_back(k, devices, n, columns[static_cast<std::size_t>(k)], columns[static_cast<std::size_t>(k) + 1], c != nullptr);
       for (int panel = 0; panel < panels_; ++panel) parts_.back().a_here.emplace_back(source_of(panel, k));
     }
     // cuBLAS loads its kernels at their first use, and that is now.
@@ -114,20 +114,20 @@ class HandTunedGemmSum : public GemmSum {
       if (with_copies) fetch(s);
       for (Part& p : parts_) {
         LINALG_EXPECT(cudaSetDevice(p.id));
-        if (s.kind == Kind::panel_of_a) {
+        if (s.kind == StepKind::panel_of_a) {
           if (with_copies) p.a_here[index].hold_back(p.compute);
           const std::int64_t from = panel_at_[index], to = panel_at_[index + 1];
           multiply(p, p.b, p.d, 0, b_tiles, from, to);
-          multiply(p, p.c, p.ac, 0, c_tiles, from, to);
+          multiply(p, p.c, p.ac, 0, c_tiles, from, to);  // of no tiles where there is no C
         } else {
-          const bool is_b = s.kind == Kind::tile_of_b;
+          const bool is_b = s.kind == StepKind::tile_of_b;
           if (with_copies) (is_b ? p.b_here : p.c_here)[index].hold_back(p.compute);
           multiply(p, is_b ? p.b : p.c, is_b ? p.d : p.ac, s.index, s.index + 1, 0, panel_at_[static_cast<std::size_t>(panels)]);
         }
       }
-      (s.kind == Kind::panel_of_a ? panels : s.kind == Kind::tile_of_b ? b_tiles : c_tiles) += 1;
+      (s.kind == StepKind::panel_of_a ? panels : s.kind == StepKind::tile_of_b ? b_tiles : c_tiles) += 1;
       if (panels < panels_) continue;
-      for (; finished < c_tiles; ++finished) {  // a tile of B comes before that of C
+      for (; finished < (c_ == nullptr ? b_tiles : c_tiles); ++finished) {  // a tile of B comes before that of C
         for (Part& p : parts_) finish(p, static_cast<std::size_t>(finished), with_copies);
       }
     }
@@ -137,7 +137,7 @@ class HandTunedGemmSum : public GemmSum {
     const auto index = static_cast<std::size_t>(s.index);
     for (Part& p : parts_) {
       LINALG_EXPECT(cudaSetDevice(p.id));
-      if (s.kind == Kind::panel_of_a) {
+      if (s.kind == StepKind::panel_of_a) {
         if (source_of(s.index, p.id) != p.id) continue;
         const std::int64_t first = panel_at_[index] * n_, count = (panel_at_[index + 1] - panel_at_[index]) * n_;
         copies_.to_device(p.a.data() + first, a_ + first, count, p.in);
@@ -150,7 +150,7 @@ class HandTunedGemmSum : public GemmSum {
           other.a_here[index].record(link);
         }
       } else {
-        const bool is_b = s.kind == Kind::tile_of_b;
+        const bool is_b = s.kind == StepKind::tile_of_b;
         const std::int64_t first = p.at[index] * n_, count = (p.at[index + 1] - p.at[index]) * n_;
         copies_.to_device((is_b ? p.b : p.c).data() + first - p.at.front() * n_, (is_b ? b_ : c_) + first, count, p.in);
         (is_b ? p.b_here : p.c_here)[index].record(p.in);
@@ -170,11 +170,11 @@ class HandTunedGemmSum : public GemmSum {
                               p.a.data() + from * n_, n, right.data() + begin * n_ + from, n, &beta, result.data() + begin * n_, n));
   }
 
-  /// D = AB + AC of a tile, which then goes back.
+  /// D = AB + AC of a tile, or D = AB, which then goes back.
   void finish(const Part& p, std::size_t tile, bool with_copies) {
     const std::int64_t begin = p.at[tile] - p.at.front(), columns = p.at[tile + 1] - p.at[tile];
     LINALG_EXPECT(cudaSetDevice(p.id));
-    if (columns > 0) {
+    if (columns > 0 && c_ != nullptr) {
       const double one = 1.0;
       const int n = static_cast<int>(n_);
       double* const d = p.d.data() + begin * n_;

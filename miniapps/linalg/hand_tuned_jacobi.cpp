@@ -81,6 +81,7 @@ void hand_tuned_jacobi(int devices, Copies& copies, std::int64_t n, const double
   }
   for (const Part& p : parts) p.compute.wait();
 
+  std::vector<double> squares;
   std::size_t now = 0;  // which x is the iteration's
   for (int k = 0; k < iterations.count(); ++k, now = 1 - now) {
     iterations.begin();
@@ -122,12 +123,12 @@ void hand_tuned_jacobi(int devices, Copies& copies, std::int64_t n, const double
       }
       p.x_sent.record(p.exchange);
     }
-    double squares = 0;
+    squares.clear();
     for (const Part& p : parts) {
       p.compute.wait();
-      p.sums.add_to(squares);
+      p.sums.append_to(squares);
     }
-    iterations.end(std::sqrt(squares));
+    iterations.end(std::sqrt(sum_of(squares)));
   }
 
   for (const Part& p : parts) {

@@ -40,5 +40,5 @@ int main(int argc, char** argv) {
   Options defaults;
   defaults.n = 512;
   defaults.iterations = 20;
-  return run(argc, argv, {"jacobi", "Jacobi iterations for a dense system of n unknowns", defaults, {}, &work});
+  return run(argc, argv, {"jacobi", "Jacobi iterations for a dense system of n unknowns", Kind::dense, defaults, {}, &work});
 }

@@ -36,7 +36,8 @@ void write_report(const Options& o, const Program& p, const Outcome& out, const 
   j["program"] = p.name;
   j["variant"] = o.variant;
   j["n"] = o.n;
-  if (!p.matrices.empty()) j["matrix"] = o.matrix;
+  if (p.kind == Kind::sparse) j["matrix"] = o.matrix;
+  if (p.kind == Kind::products) j["single"] = o.single;
   j["devices"] = facts.devices;
   j["device"] = {{"kind", facts.device_kind}, {"name", facts.device_name}};
   j["seconds"] = out.seconds;
@@ -63,16 +64,19 @@ void Iterations::end(double residual) {
 
 int run(int argc, char** argv, const Program& program) {
   Options o = program.defaults;
-  const bool sparse = !program.matrices.empty();
   CLI::App app(program.what, program.name);
   app.add_option("--n", o.n, "size of the problem")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))->capture_default_str();
   app.add_option("--devices", o.devices, "devices of the process, 1 to 16; by default as SEMCACHE_DEVICES says, or one where SemCache is not used")
       ->check(CLI::Range(1, 16));
   app.add_option("--iterations", o.iterations, "rounds, or iterations")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  app.add_option("--variant", o.variant, describe_variants(sparse))
-      ->check(CLI::IsMember(variant_names(sparse)))
+  app.add_option("--variant", o.variant, describe_variants(program.kind))
+      ->check(CLI::IsMember(variant_names(program.kind)))
       ->capture_default_str();
-  if (sparse) app.add_option("--matrix", o.matrix, "the matrix")->check(CLI::IsMember(program.matrices))->capture_default_str();
+  if (program.kind == Kind::sparse) app.add_option("--matrix", o.matrix, "the matrix")->check(CLI::IsMember(program.matrices))->capture_default_str();
+  if (program.kind == Kind::products) {
+    app.add_flag("--single", o.single, "one product: D = AB");
+    app.add_option("--block", o.block, "rows and columns of a block of cublasxt; its default if missing")->check(CLI::Range(1, 1 << 20));
+  }
   app.add_flag("--verify", o.verify, "check the result; too large an error makes the program fail");
   app.add_option("--report", o.report, "write the figures to this file, as JSON");
   try {
@@ -81,7 +85,7 @@ int run(int argc, char** argv, const Program& program) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   try {
-    const std::unique_ptr<Variant> variant = make_variant(o.variant, o.devices);
+    const std::unique_ptr<Variant> variant = make_variant(o.variant, o.devices, o.block);
     const Outcome out = program.work(o, *variant);
     const Facts facts = variant->facts();
     const auto mib = [](const semcache::Traffic& t) { return static_cast<double>(t.bytes) / (1 << 20); };

@@ -17,6 +17,8 @@ struct Options {
   int iterations = 0;
   std::string variant = "semcache";
   std::string matrix;  ///< of `cg`
+  bool single = false;  ///< of `gemm_sum`: one product
+  int block = 0;        ///< of `gemm_sum` by cuBLASXt: rows and columns of a block; 0: its default
   bool verify = false;
   std::string report;  ///< a file; empty: none
 };
@@ -39,8 +41,9 @@ struct Outcome {
 struct Program {
   const char* name;
   const char* what;
+  Kind kind;
   Options defaults;
-  std::vector<std::string> matrices;  ///< for --matrix; empty: the program has no such option
+  std::vector<std::string> matrices;  ///< for --matrix, of a program of sparse matrices
   std::function<Outcome(const Options&, Variant&)> work;
 };
 

@@ -32,7 +32,7 @@ class Iterations {
   std::vector<double>& residuals_;
 };
 
-/// D = AB + AC, again and again with other content in the same arrays.
+/// D = AB + AC, or D = AB, again and again with other content in the same arrays.
 class GemmSum {
  public:
   virtual ~GemmSum() = default;
@@ -60,7 +60,7 @@ class Variant {
   [[nodiscard]] virtual void* allocate_host(const char* label, std::size_t bytes) = 0;
   virtual void deallocate_host(void* data) noexcept = 0;
 
-  /// Of n x n matrices in arrays of this variant. What it allocates is allocated here.
+  /// Of n x n matrices in arrays of this variant. What it allocates is allocated here. @param c  nullptr: D = AB
   [[nodiscard]] virtual std::unique_ptr<GemmSum> gemm_sum(std::int64_t n, const double* a, const double* b, const double* c, double* d) = 0;
   /// Iterations x = x + r, r = b - A x, of an n x n matrix, with the norms of r. The host may read x afterwards.
   virtual void jacobi(std::int64_t n, const double* a, const double* b, double* x, Iterations& iterations) = 0;
@@ -92,12 +92,15 @@ class HostArray {
   std::size_t count_;
 };
 
-/// The variants' names, for a program of dense or of sparse matrices.
-[[nodiscard]] std::vector<std::string> variant_names(bool sparse);
+/// What a program computes with. It decides which libraries of others stand beside ours.
+enum class Kind : std::uint8_t { products, dense, sparse };
+/// The variants' names, for a program of this kind.
+[[nodiscard]] std::vector<std::string> variant_names(Kind kind);
 /// What --help says of them, as far as this build has them.
-[[nodiscard]] std::string describe_variants(bool sparse);
+[[nodiscard]] std::string describe_variants(Kind kind);
 /// @param devices  0: as SEMCACHE_DEVICES says, or one
+/// @param block    of `cublasxt`; 0: its default
 /// @throws semcache::ConfigurationError  this build, this machine or these devices cannot run it; the text says what can be done
-[[nodiscard]] std::unique_ptr<Variant> make_variant(const std::string& name, int devices);
+[[nodiscard]] std::unique_ptr<Variant> make_variant(const std::string& name, int devices, int block);
 
 }  // namespace linalg_miniapps

@@ -32,6 +32,7 @@ class WithCache : public Calls {
   void multiply(const Csr& a, const double* x, double* y) override { linalg::spmv(1.0, a, x, 0.0, y); }
   void add(std::int64_t n, double alpha, const double* x, double beta, double* y) override { linalg::axpby(n, alpha, x, beta, y); }
   double dot(std::int64_t n, const double* x, const double* y) override { return linalg::dot(n, x, y); }
+  void expect_reading(const double* first, std::int64_t count) override { semcache::prefetch(first, static_cast<std::size_t>(count) * sizeof(double)); }
   Facts facts() override {
     const semcache::Statistics s = semcache::statistics();
     return {s.device_count, s.device_kind, s.device_name, s.total};
@@ -101,27 +102,30 @@ class CopyingEveryCall : public Calls {
 
 }  // namespace
 
-std::vector<std::string> variant_names(bool sparse) {
+std::vector<std::string> variant_names(Kind kind) {
   std::vector<std::string> names{"semcache", "copy-every-call", "hand-tuned", "unified"};
-  if (sparse) names.push_back("vendor");
+  if (kind == Kind::sparse) names.push_back("vendor");
+  if (kind == Kind::products) names.push_back("cublasxt");
   return names;
 }
 
-std::string describe_variants(bool sparse) {
+std::string describe_variants(Kind kind) {
   std::string text =
       "semcache: calls of packages/linalg; copy-every-call: each call copies its operands and its result; hand-tuned: CUDA and cuBLAS with copies "
       "placed by hand; unified: the calls on CUDA's managed memory, on one device";
-  if (sparse) text += "; vendor: cuSPARSE and cuBLAS on one device";
+  if (kind == Kind::sparse) text += "; vendor: cuSPARSE and cuBLAS on one device";
+  if (kind == Kind::products) text += "; cublasxt: calls of cuBLASXt";
   const std::string missing = why_no_cuda_variants();
   return missing.empty() ? text : text + ". " + missing;
 }
 
-std::unique_ptr<Variant> make_variant(const std::string& name, int devices) {
+std::unique_ptr<Variant> make_variant(const std::string& name, int devices, int block) {
   if (name == "semcache") return std::make_unique<WithCache>(devices);
   if (name == "copy-every-call") return std::make_unique<CopyingEveryCall>(devices);
   if (name == "hand-tuned") return make_hand_tuned(devices);
   if (name == "unified") return make_unified(devices);
   if (name == "vendor") return make_vendor(devices);
+  if (name == "cublasxt") return make_cublasxt(devices, block);
   throw std::invalid_argument("there is no variant '" + name + "'");
 }
 

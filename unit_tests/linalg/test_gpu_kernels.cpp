@@ -83,6 +83,51 @@ class LinalgGpuKernels : public ::testing::Test {};
 using Types = ::testing::Types<float, double, Complex<float>, Complex<double>>;
 TYPED_TEST_SUITE(LinalgGpuKernels, Types, );
 
+/// What lies behind the vectors is guarded by a sanitizer.
+template <class T>
+std::vector<T> sums(T alpha, const std::vector<T>& x, T beta, const std::vector<T>& y) {
+  const Part<T> part_x(x, 0, x.size(), 1), part_y(y, 0, y.size(), 0);
+  const std::size_t n = x.size(), of_thread_block = on_host::threads * on_host::elements_of_thread<T>;
+  on_host::launch((n + of_thread_block - 1) / of_thread_block, [&] { on_host::axpby<T>(n, alpha, part_x.data(), beta, part_y.data()); });
+  return std::vector<T>(part_y.data(), part_y.data() + n);
+}
+
+TYPED_TEST(LinalgGpuKernels, SumsOfVectorsAreRight) {
+  using T = TypeParam;
+  std::mt19937_64 engine(5);
+  const T zero{}, one = make<T>(1, 0), factor = make<T>(-1.5, 0.25), other = make<T>(0.75, -2);
+  for (const std::size_t n : {1, 127, 128, 511, 512, 1024, 2500}) {
+    const std::vector<T> x = random_numbers<T>(n, engine), y = random_numbers<T>(n, engine);
+    for (const T alpha : {zero, one, factor}) {
+      for (const T beta : {zero, one, other}) {
+        const std::vector<T> result = sums(alpha, x, beta, y);
+        for (std::size_t i = 0; i < n; ++i) {
+          const Complex<long double> right = sum(product(wide(alpha), wide(x[i])), product(wide(beta), wide(y[i])));
+          ASSERT_LE(distance(result[i], right), 16.0 * std::numeric_limits<Real<T>>::epsilon()) << n << ' ' << i;
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(LinalgGpuKernels, SumsOfVectorsReadWhatTheyNeedAlone) {
+  using T = TypeParam;
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const T zero{}, one = make<T>(1, 0), two = make<T>(2, 0), number = make<T>(3, 4);
+  const std::vector<T> numbers(5, number), nans(5, make<T>(nan, nan)), infinities(5, make<T>(infinity, 1));
+  const T twice = make<T>(6, 8);
+  EXPECT_TRUE(same_bits(sums(one, numbers, zero, nans).back(), number)) << "y is not read";
+  EXPECT_TRUE(same_bits(sums(zero, nans, two, numbers).back(), twice)) << "x is not read";
+  // A factor of one multiplies nothing: an infinity stays one.
+  EXPECT_TRUE(same_bits(sums(one, infinities, zero, numbers).back(), infinities[0]));
+  EXPECT_TRUE(same_bits(sums(zero, numbers, one, infinities).back(), infinities[0]));
+  EXPECT_TRUE(same_bits(sums(one, std::vector<T>(5, zero), one, infinities).back(), infinities[0]));
+  // x = alpha x
+  const Part<T> part(numbers, 0, numbers.size(), 0);
+  on_host::launch(1, [&] { on_host::axpby<T>(5, two, part.data(), zero, part.data()); });
+  EXPECT_TRUE(same_bits(part.data()[4], twice));
+}
+
 template <class T>
 std::vector<T> dots(std::size_t block, const std::vector<T>& x, const std::vector<T>& y, std::size_t first, std::size_t last) {
   const Part<T> part_x(x, first, last, first % 3), part_y(y, first, last, 1);
@@ -139,7 +184,8 @@ void multiply_rows(const Matrix<T>& a, std::size_t first, std::size_t last, std:
   const Part<T> values(a.values, first_entry, last_entry, shift / 2);
   const std::size_t rows = last - first, rows_of_block = shift == 0 ? on_host::most_rows_of_block : 128;
   on_host::launch((rows + rows_of_block - 1) / rows_of_block, [&] {
-    on_host::spmv<T>(rows, static_cast<int>(rows_of_block), alpha, row_pointers.data(), columns.origin(first_entry), values.origin(first_entry), x.data(), beta, y.data() + first);
+    on_host::multiply_rows<false, T>(rows, static_cast<int>(rows_of_block), alpha, row_pointers.data(), columns.origin(first_entry),
+                                     values.origin(first_entry), x.data(), beta, y.data() + first);
   });
 }
 
@@ -194,6 +240,19 @@ TYPED_TEST(LinalgGpuKernels, SparseProductsAreRightAndDoNotDependOnTheRowsOfTheC
           ASSERT_TRUE(same_bits(y[r], on_host::multiply(alpha, sum))) << kind << ' ' << r;
         }
       }
+
+      // Of several vectors, each product has these bits.
+      const std::size_t leading_x = columns + 3, leading_y = rows + 5;
+      std::vector<T> several_x = random_numbers<T>(3 * leading_x, engine), several_y = random_numbers<T>(3 * leading_y, engine);
+      std::copy(x.begin(), x.end(), several_x.begin() + static_cast<std::ptrdiff_t>(leading_x));
+      std::copy(old.begin(), old.end(), several_y.begin() + static_cast<std::ptrdiff_t>(leading_y));
+      const std::vector<T> several_before = several_y;
+      on_host::launch((rows + 127) / 128, [&] {
+        on_host::multiply_rows<true, T>(rows, 128, alpha, a.row_pointers.data(), a.columns.data(), a.values.data(), several_x.data(), beta,
+                                        several_y.data(), 3, leading_x, leading_y);
+      });
+      for (std::size_t r = 0; r < rows; ++r) ASSERT_TRUE(same_bits(several_y[leading_y + r], y[r])) << kind << ' ' << r;
+      for (std::size_t r = rows; r < leading_y; ++r) ASSERT_TRUE(same_bits(several_y[r], several_before[r])) << "between the columns";
 
       std::vector<T> in_parts = old;
       const std::size_t border = rows / 3;

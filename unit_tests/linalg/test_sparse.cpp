@@ -154,6 +154,74 @@ TEST_F(LinalgSparse, RandomMatricesHaveTheSameBitsOnOneToEightDevices) {
   }
 }
 
+/// Each column of a product with several vectors is that with one, bit for bit, wherever the matrices lie and however little memory there is.
+TEST_F(LinalgSparse, ProductsWithSeveralVectorsAreThoseWithEach) {
+  std::mt19937_64 choice(9);
+  const auto pick = [&](std::uint64_t n) { return static_cast<std::int64_t>(choice() % n); };
+  for (int round = 0; round < 12; ++round) {
+    Matrix<double> m;
+    const std::int64_t rows = 1 + pick(300), vectors = round == 0 ? 0 : 1 + pick(20);
+    m.columns = 1 + pick(200);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t e = pick(9); e > 0; --e) m.add(pick(static_cast<std::uint64_t>(m.columns)), static_cast<double>(pick(1000)) / 999);
+      m.end_row();
+    }
+    const std::int64_t ldx = m.columns + pick(3), ldy = rows + pick(3);
+    std::vector<double> x(static_cast<std::size_t>(ldx * vectors + 1)), y(static_cast<std::size_t>(ldy * vectors + 1));
+    for (double& v : x) v = static_cast<double>(pick(1000)) / 777;
+    for (double& v : y) v = static_cast<double>(pick(1000)) / 555;
+    std::vector<double> expected = y;
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      const std::vector<double> product = m.times({x.begin() + v * ldx, x.begin() + v * ldx + m.columns});
+      for (std::int64_t r = 0; r < rows; ++r) expected[static_cast<std::size_t>(v * ldy + r)] = 2.0 * product[static_cast<std::size_t>(r)] - 0.5 * y[static_cast<std::size_t>(v * ldy + r)];
+    }
+    for (const int devices : {1, 2, 3, 5, 8}) {
+      SCOPED_TRACE("round " + std::to_string(round) + ", devices " + std::to_string(devices));
+      on_devices(devices, [&] {
+        const OnArrays<double> a(m, pick(2) == 0 ? Where::host : Where::home);
+        Array<double> ax(x.size(), pick(2) == 0 ? Where::host : Where::last_device), ay(y.size(), pick(2) == 0 ? Where::host : Where::home);
+        ax.set(x);
+        ay.set(y);
+        spmm(vectors, 2.0, a.csr, ax.data(), ldx, -0.5, ay.data(), ldy);
+        ASSERT_EQ(ay.get(), expected);
+        const WideRowPointers<double> wide(m, a, Where::host);
+        ay.set(y);
+        spmm(vectors, 2.0, wide.csr, ax.data(), ldx, -0.5, ay.data(), ldy);
+        ASSERT_EQ(ay.get(), expected);
+      });
+    }
+  }
+  EXPECT_THROW(spmm(-1, 1.0, Csr<double>{}, static_cast<const double*>(nullptr), 1, 0.0, static_cast<double*>(nullptr), 1), UsageError);
+  Csr<double> some;
+  some.rows = some.columns = 4;
+  EXPECT_THROW(spmm(2, 1.0, some, static_cast<const double*>(nullptr), 3, 0.0, static_cast<double*>(nullptr), 4), UsageError);
+  EXPECT_THROW(spmm(2, 1.0, some, static_cast<const double*>(nullptr), 4, 0.0, static_cast<double*>(nullptr), 3), UsageError);
+}
+
+TEST_F(LinalgSparse, TheMatrixOfAProductWithSeveralVectorsMovesOnce) {
+  const Matrix<double> m = laplace(12);
+  const auto rows = static_cast<std::uint64_t>(m.rows), entries = static_cast<std::uint64_t>(m.values.size());
+  constexpr std::uint64_t vectors = 3, plane = 12 * 12;
+  for (int p = 1; p <= 8; ++p) {
+    SCOPED_TRACE(p);
+    on_devices(p, [&] {
+      const OnArrays<double> a(m, Where::host);
+      Array<double> x(rows * vectors, Where::host), y(rows * vectors, Where::host), z(rows * vectors, Where::host);
+      x.set(std::vector<double>(rows * vectors, 1.0));
+      const auto product = [&](const Array<double>& from, const Array<double>& to) {
+        const Bytes before = moved();
+        spmm(static_cast<std::int64_t>(vectors), 1.0, a.csr, from.data(), m.rows, 0.0, to.data(), m.rows);
+        return moved() - before;
+      };
+      const auto others = static_cast<std::uint64_t>(p - 1);
+      const std::uint64_t planes = vectors * 2 * others * plane * 8;
+      EXPECT_EQ(product(x, y), (Bytes{12 * entries + 4 * (rows + 1) + vectors * 8 * rows, 0, 4 * others + planes}));
+      EXPECT_EQ(product(x, y), (Bytes{0, 0, 0}));
+      EXPECT_EQ(product(y, z), (Bytes{0, 0, planes}));
+    });
+  }
+}
+
 TEST_F(LinalgSparse, EachByteOfTheMatrixCrossesOnceAndThenOnlyWhatHasChanged) {
   const Matrix<double> m = laplace(12);
   const auto rows = static_cast<std::uint64_t>(m.rows), entries = static_cast<std::uint64_t>(m.values.size());

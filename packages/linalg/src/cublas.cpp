@@ -27,9 +27,6 @@ using Trsm = Status (*)(Handle, int, int, int, int, int, int, const void*, const
 using Syrk = Status (*)(Handle, int, int, int, int, const void*, const void*, int, const void*, void*, int);
 using Syr2k = Status (*)(Handle, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
 using Gemv = Status (*)(Handle, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
-using Axpy = Status (*)(Handle, int, const void*, const void*, int, void*, int);
-using Scal = Status (*)(Handle, int, const void*, void*, int);
-using Copy = Status (*)(Handle, int, const void*, int, void*, int);
 
 constexpr const char* names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"};
 
@@ -56,9 +53,6 @@ class Cublas : public Library {
         find(syr2k_[hermitian][t], (kind + "r2k_v2").c_str());
       }
       find(gemv_[t], (prefix + "gemv_v2").c_str());
-      find(axpy_[t], (prefix + "axpy_v2").c_str());
-      find(scal_[t], (prefix + "scal_v2").c_str());
-      find(copy_[t], (prefix + "copy_v2").c_str());
     }
     runtime::before_end(&destroy_handles);  // which needs a library that has been loaded
   }
@@ -104,20 +98,14 @@ class Cublas : public Library {
       return syr2k_[hermitian][index(type)](handle, fill(triangle), operation(transpose), n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     });
   }
-  void axpy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, const void* x, void* y) override {
-    with_handle(stream, "axpy", [&](Handle handle) { return axpy_[index(type)](handle, n, alpha, x, 1, y, 1); });
-  }
-  void scal(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, void* x) override {
-    with_handle(stream, "scal", [&](Handle handle) { return scal_[index(type)](handle, n, alpha, x, 1); });
-  }
-  void copy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* x, void* y) override {
-    with_handle(stream, "copy", [&](Handle handle) { return copy_[index(type)](handle, n, x, 1, y, 1); });
-  }
   void gemv(const runtime::Stream& stream, Scalar type, char transpose, std::int32_t m, std::int32_t n, const void* alpha, const void* a,
             std::int32_t lda, const void* x, const void* beta, void* y) override {
     with_handle(stream, "gemv", [&](Handle handle) {
       return gemv_[index(type)](handle, operation(transpose), m, n, alpha, a, lda, x, 1, beta, y, 1);
     });
+  }
+  void axpby(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y) override {
+    gpu::axpby(stream, type, n, alpha, x, beta, y);
   }
   void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y,
                   void* sums) override {
@@ -126,6 +114,11 @@ class Cublas : public Library {
   void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
             const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y) override {
     gpu::spmv(stream, type, rows, alpha, row_pointers, columns, values, entries, x, beta, y);
+  }
+  void spmm(const runtime::Stream& stream, Scalar type, std::uint64_t rows, std::int32_t vectors, const void* alpha,
+            const std::int32_t* row_pointers, const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x,
+            std::uint64_t leading_x, const void* beta, void* y, std::uint64_t leading_y) override {
+    gpu::spmm(stream, type, rows, vectors, alpha, row_pointers, columns, values, entries, x, leading_x, beta, y, leading_y);
   }
 
   /// The runtime ends, and with it its streams. Its devices may be others in the next one, and their contexts new.
@@ -191,9 +184,6 @@ class Cublas : public Library {
   Syrk syrk_[2][4] = {};
   Syr2k syr2k_[2][4] = {};
   Gemv gemv_[4] = {};
-  Axpy axpy_[4] = {};
-  Scal scal_[4] = {};
-  Copy copy_[4] = {};
   std::mutex mutex_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Kept> handles_;  // by device and queue
 };

@@ -5,6 +5,7 @@
 #include <semcache/linalg/dense.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 namespace semcache::linalg {
 
@@ -33,15 +34,19 @@ std::vector<std::uint32_t> devices_of_shares(const policy::Product& p, const pol
   return policy::assign(held);
 }
 
-/// Where A is so large that its arrival takes as long as some tasks compute, the first of these begin with what is there.
+/// Where A is so large that its arrival takes as long as some tasks compute, the first of these begin with what is there. If devices hold half of A
+/// already, the rest arrives soon.
 policy::Lead lead_of(const policy::Product& p, const policy::Grid& grid, const policy::Grid& pieces, const Options& o, std::uint64_t room,
-                     std::size_t element_bytes) {
+                     const Matrix& a) {
   constexpr policy::Lead lead{2, 8};
   constexpr std::uint64_t large = std::uint64_t{256} << 20;
   if (p.transpose_a || p.k < 2 || o.panels == 1 || grid.rows > 1 || pieces.rows > 1 || pieces.columns < 2 * lead.pieces) return {};
   const std::uint64_t columns = (p.n / grid.columns / pieces.columns + 1) * lead.pieces;
   if (p.m * p.k + (p.m + p.k) * columns > room) return {};
-  if (o.panels == 0 && p.m * p.k * element_bytes < large) return {};
+  const std::uint64_t bytes = p.m * p.k * a.element_bytes;
+  if (o.panels == 0 && bytes < large) return {};
+  const std::vector<std::uint64_t> by_device = tasks::held_bytes(a, {{0, a.rows, 0, a.columns}}).front();
+  if (std::accumulate(by_device.begin(), by_device.end(), std::uint64_t{0}) >= bytes / 2) return {};
   return {lead.pieces, o.panels == 0 ? lead.panels : o.panels};
 }
 
@@ -67,8 +72,11 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const std::size_t pieces = pieces_of_share(o, columns_of_share);
   const std::uint64_t room = task_bytes() / sizeof(T);
   const policy::Grid tasks_of_share = policy::pieces_that_fit(product, grid, pieces, room);
-  const policy::Lead lead = lead_of(product, grid, tasks_of_share, o, room, sizeof(T));
-  const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, tasks::lanes_of_device, lead);
+  const policy::Lead lead = lead_of(product, grid, tasks_of_share, o, room, operands[0]);
+  // A task fills a device, so two lanes suffice: the next task's first thread blocks run beside the last ones of this task. With more, the tasks would
+  // end in any order, and who waits for the first results would wait for the last.
+  constexpr std::uint32_t lanes = 2;
+  const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, lanes, lead);
   note_call("gemm", scalar_of<T>, [&] { return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k); }, cut, why_so_many(o));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {

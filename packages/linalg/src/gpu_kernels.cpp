@@ -83,8 +83,8 @@ struct Driver {
   }
 };
 
-enum class Routine : std::uint8_t { block_dots, spmv };
-constexpr const char* routine_names[] = {"block_dots", "spmv"};
+enum class Routine : std::uint8_t { axpby, block_dots, spmv, spmm };
+constexpr const char* routine_names[] = {"axpby", "block_dots", "spmv", "spmm"};
 
 void unload_all() noexcept;
 
@@ -110,7 +110,7 @@ class Kernels {
   }
 
  private:
-  using Functions = std::array<std::array<Function, 4>, 2>;  // by routine and type
+  using Functions = std::array<std::array<Function, 4>, std::size(routine_names)>;  // by routine and type
   struct Loaded {
     Module module = nullptr;
     Functions functions{};
@@ -192,6 +192,15 @@ std::vector<char> compile(const std::string& architecture) {
   return code;
 }
 
+void axpby(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y) {
+  if (n == 0) return;
+  unsigned long long elements = n;
+  // As many elements for a thread as in the kernel.
+  const std::uint64_t of_thread_block = threads * (type == Scalar::s || type == Scalar::d ? 8 : 4);
+  void* arguments[] = {&elements, const_cast<void*>(alpha), &x, const_cast<void*>(beta), &y};
+  kernels().launch(stream, Routine::axpby, type, (n + of_thread_block - 1) / of_thread_block, arguments);
+}
+
 void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y, void* sums) {
   if (n == 0) return;
   unsigned long long elements = n;
@@ -201,14 +210,32 @@ void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std
   kernels().launch(stream, Routine::block_dots, type, (n + elements_of_thread_block - 1) / elements_of_thread_block, arguments);
 }
 
+namespace {
+std::uint64_t rows_of_thread_block(std::uint64_t rows, std::uint64_t entries) {
+  return entries > entries_of_long_row * rows ? long_rows_of_block : rows_of_block;
+}
+}  // namespace
+
 void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
           const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y) {
   if (rows == 0) return;
   unsigned long long all_rows = rows;
-  const std::uint64_t of_block = entries > entries_of_long_row * rows ? long_rows_of_block : rows_of_block;
+  const std::uint64_t of_block = rows_of_thread_block(rows, entries);
   int rows_of_this = static_cast<int>(of_block);
   void* arguments[] = {&all_rows, &rows_of_this, const_cast<void*>(alpha), &row_pointers, &columns, &values, &x, const_cast<void*>(beta), &y};
   kernels().launch(stream, Routine::spmv, type, (rows + of_block - 1) / of_block, arguments);
+}
+
+void spmm(const runtime::Stream& stream, Scalar type, std::uint64_t rows, std::int32_t vectors, const void* alpha, const std::int32_t* row_pointers,
+          const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, std::uint64_t leading_x, const void* beta, void* y,
+          std::uint64_t leading_y) {
+  if (rows == 0 || vectors == 0) return;
+  unsigned long long all_rows = rows, from_x = leading_x, from_y = leading_y;
+  const std::uint64_t of_block = rows_of_thread_block(rows, entries);
+  int rows_of_this = static_cast<int>(of_block), count = vectors;
+  void* arguments[] = {&all_rows, &rows_of_this, const_cast<void*>(alpha), &row_pointers, &columns, &values, &x, const_cast<void*>(beta), &y,
+                       &count, &from_x, &from_y};
+  kernels().launch(stream, Routine::spmm, type, (rows + of_block - 1) / of_block, arguments);
 }
 
 }  // namespace semcache::linalg::gpu

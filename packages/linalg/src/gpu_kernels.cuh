@@ -62,6 +62,14 @@ __device__ __forceinline__ bool is_zero(R a) { return a == R(0); }
 template <class R>
 __device__ __forceinline__ bool is_zero(Complex<R> a) { return a.re == R(0) && a.im == R(0); }
 
+template <class R>
+__device__ __forceinline__ bool is_one(R a) { return a == R(1); }
+template <class R>
+__device__ __forceinline__ bool is_one(Complex<R> a) { return a.re == R(1) && a.im == R(0); }
+
+template <class T>
+__device__ __forceinline__ T scaled(T factor, T a) { return is_one(factor) ? a : multiply(factor, a); }
+
 // Returns to lane 0 of each `width` neighbouring threads (a power of two) the sum of what they pass: lane 0 adds that of lane width / 2, and so
 // on. All threads of the block call it.
 template <class T>
@@ -101,6 +109,39 @@ __device__ __forceinline__ T sum_of_neighbours(T own, [[maybe_unused]] T* partia
   }
   return all[0];
 #endif
+}
+
+// --- sums of vectors ---------------------------------------------------------------------------------------------
+// y = alpha x + beta y, or alpha x if beta is zero, or beta y if alpha is. A factor of one multiplies nothing: a complex product with it would make
+// NaN of an infinity. x may be y where beta is zero.
+template <class T>
+constexpr int elements_of_thread = elements_in_flight * static_cast<int>(sizeof(typename RealOf<T>::Type)) / static_cast<int>(sizeof(T));
+template <class T>
+__device__ __forceinline__ void axpby(unsigned long long n, T alpha, const T* x, T beta, T* y) {
+  constexpr int count = elements_of_thread<T>;
+  const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(threads * count) + threadIdx.x;
+  const bool reads_x = is_zero(beta) || !is_zero(alpha), reads_y = !is_zero(beta);
+  T left[count] = {}, right[count] = {};
+#pragma unroll
+  for (int k = 0; k < count; ++k) {
+    const unsigned long long at = first + k * threads;
+    if (at < n && reads_x) left[k] = x[at];
+    if (at < n && reads_y) right[k] = y[at];
+  }
+#pragma unroll
+  for (int k = 0; k < count; ++k) {
+    const unsigned long long at = first + k * threads;
+    if (at >= n) continue;
+    if (!reads_y) {
+      y[at] = scaled(alpha, left[k]);
+    } else if (!reads_x) {
+      y[at] = scaled(beta, right[k]);
+    } else if (is_one(alpha)) {
+      y[at] = add(left[k], scaled(beta, right[k]));
+    } else {
+      y[at] = add_product(alpha, left[k], scaled(beta, right[k]));
+    }
+  }
 }
 
 // --- dot products of blocks --------------------------------------------------------------------------------------
@@ -333,9 +374,13 @@ __device__ __forceinline__ void store(T* y, T alpha, T sum, T beta) {
 // those of the next are on their way there. Neighbouring threads load from neighbouring addresses. A row's length alone decides which partial sums
 // it has: `lanes`, as many as a warp has lanes, or as many as a thread block has threads. Whether a thread adds up one partial sum of a short row or
 // all of them depends on the block's mean length: the bits are the same.
-template <class T>
-__device__ __forceinline__ void spmv(unsigned long long rows, int rows_of_block, T alpha, const int* __restrict__ row_pointers,
-                                     const int* __restrict__ columns, const T* __restrict__ values, const T* x, T beta, T* y) {
+//
+// With `several` the vectors are `vectors` columns of two matrices, with these leading dimensions. The entries are loaded once for all of them, and
+// each product has the bits of that with one vector.
+template <bool several, class T>
+__device__ __forceinline__ void multiply_rows(unsigned long long rows, int rows_of_block, T alpha, const int* __restrict__ row_pointers,
+                                              const int* __restrict__ columns, const T* __restrict__ values, const T* x, T beta, T* y,
+                                              int vectors = 1, unsigned long long leading_x = 0, unsigned long long leading_y = 0) {
   constexpr int warps = threads / warp;
   __shared__ Staging<T> staging;
   __shared__ int starts[most_rows_of_block + 1];
@@ -378,51 +423,63 @@ __device__ __forceinline__ void spmv(unsigned long long rows, int rows_of_block,
     const int begin = starts[first];
     const T* const here = staging.values(buffer, values + begin);
     const int* const columns_here = staging.columns(buffer, columns + begin);
-    if (number == 0) {
-      T sum = add_products(values + begin, columns + begin, static_cast<unsigned>(thread), static_cast<unsigned>(starts[first + 1] - begin),
-                           static_cast<unsigned>(threads), x, T{});
-      sum = sum_of_lanes(sum, partial, threads);
-      if (thread == 0) store(y + first, alpha, sum, beta);
-    } else {
-      const int row = first + (in_lanes ? thread / lanes : thread);
-      const int from = row < next ? starts[row] - begin : 0, length = row < next ? starts[row + 1] - starts[row] : 0;
-      const bool is_short = row < next && length <= entries_of_short;
-      const int up_to = is_short ? from + length : from;
-      if (in_lanes) {
-        T sum = {};
-        const int lane = thread % lanes;
-        add_staged_products<1>(here, columns_here, from + lane, up_to, lanes, x, &sum);
-        sum = sum_of_neighbours<lanes>(sum, partial);
-        if (is_short && lane == 0) store(y + row, alpha, sum, beta);
+    for (int v = 0; v < (several ? vectors : 1); ++v) {
+      const T* const own_x = several ? x + v * leading_x : x;
+      T* const own_y = several ? y + v * leading_y : y;
+      if (number == 0) {
+        T sum = add_products(values + begin, columns + begin, static_cast<unsigned>(thread), static_cast<unsigned>(starts[first + 1] - begin),
+                             static_cast<unsigned>(threads), own_x, T{});
+        sum = sum_of_lanes(sum, partial, threads);
+        if (thread == 0) store(own_y + first, alpha, sum, beta);
       } else {
-        T sums[lanes] = {};
-        add_staged_products<lanes>(here, columns_here, from, up_to, 1, x, sums);
-        if (is_short) store(y + row, alpha, add(add(sums[0], sums[2]), add(sums[1], sums[3])), beta);
-      }
-      for (int r = first + thread / warp; longer_rows && r - thread / warp < next; r += warps) {
-        const int lane = thread % warp, start = r < next ? starts[r] - begin : 0, entries = r < next ? starts[r + 1] - starts[r] : 0;
-        const bool is_longer = entries > entries_of_short;
-        T sum = {};
-        add_staged_products<1>(here, columns_here, start + lane, is_longer ? start + entries : start, warp, x, &sum);
-        sum = sum_of_neighbours<warp>(sum, partial);
-        if (is_longer && lane == 0) store(y + r, alpha, sum, beta);
+        const int row = first + (in_lanes ? thread / lanes : thread);
+        const int from = row < next ? starts[row] - begin : 0, length = row < next ? starts[row + 1] - starts[row] : 0;
+        const bool is_short = row < next && length <= entries_of_short;
+        const int up_to = is_short ? from + length : from;
+        if (in_lanes) {
+          T sum = {};
+          const int lane = thread % lanes;
+          add_staged_products<1>(here, columns_here, from + lane, up_to, lanes, own_x, &sum);
+          sum = sum_of_neighbours<lanes>(sum, partial);
+          if (is_short && lane == 0) store(own_y + row, alpha, sum, beta);
+        } else {
+          T sums[lanes] = {};
+          add_staged_products<lanes>(here, columns_here, from, up_to, 1, own_x, sums);
+          if (is_short) store(own_y + row, alpha, add(add(sums[0], sums[2]), add(sums[1], sums[3])), beta);
+        }
+        for (int r = first + thread / warp; longer_rows && r - thread / warp < next; r += warps) {
+          const int lane = thread % warp, start = r < next ? starts[r] - begin : 0, entries = r < next ? starts[r + 1] - starts[r] : 0;
+          const bool is_longer = entries > entries_of_short;
+          T sum = {};
+          add_staged_products<1>(here, columns_here, start + lane, is_longer ? start + entries : start, warp, own_x, &sum);
+          sum = sum_of_neighbours<warp>(sum, partial);
+          if (is_longer && lane == 0) store(own_y + r, alpha, sum, beta);
+        }
       }
     }
     first = next;
     number = next_number;
   }
 }
-static_assert(lanes == 4, "spmv adds four sums by hand");
+static_assert(lanes == 4, "multiply_rows adds four sums by hand");
 
-#define SEMCACHE_LINALG_KERNELS(letter, T)                                                                                                    \
-  extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                       \
-      block_dots_##letter(unsigned long long n, unsigned block, const T* x, const T* y, T* sums) {                                            \
-    block_dots<T>(n, block, x, y, sums);                                                                                                      \
-  }                                                                                                                                           \
-  extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                       \
-      spmv_##letter(unsigned long long rows, int rows_of_block, T alpha, const int* row_pointers, const int* columns, const T* values,        \
-                    const T* x, T beta, T* y) {                                                                                               \
-    spmv<T>(rows, rows_of_block, alpha, row_pointers, columns, values, x, beta, y);                                                                          \
+#define SEMCACHE_LINALG_KERNELS(letter, T)                                                                                                       \
+  extern "C" __global__ void __launch_bounds__(threads, blocks_at_once) axpby_##letter(unsigned long long n, T alpha, const T* x, T beta, T* y) {\
+    axpby<T>(n, alpha, x, beta, y);                                                                                                              \
+  }                                                                                                                                              \
+  extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                          \
+      block_dots_##letter(unsigned long long n, unsigned block, const T* x, const T* y, T* sums) {                                               \
+    block_dots<T>(n, block, x, y, sums);                                                                                                         \
+  }                                                                                                                                              \
+  extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                          \
+      spmv_##letter(unsigned long long rows, int rows_of_block, T alpha, const int* row_pointers, const int* columns, const T* values,           \
+                    const T* x, T beta, T* y) {                                                                                                  \
+    multiply_rows<false, T>(rows, rows_of_block, alpha, row_pointers, columns, values, x, beta, y);                                              \
+  }                                                                                                                                              \
+  extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                          \
+      spmm_##letter(unsigned long long rows, int rows_of_block, T alpha, const int* row_pointers, const int* columns, const T* values,           \
+                    const T* x, T beta, T* y, int vectors, unsigned long long leading_x, unsigned long long leading_y) {                         \
+    multiply_rows<true, T>(rows, rows_of_block, alpha, row_pointers, columns, values, x, beta, y, vectors, leading_x, leading_y);                \
   }
 SEMCACHE_LINALG_KERNELS(s, float)
 SEMCACHE_LINALG_KERNELS(d, double)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 
 // The Fortran interface, which every BLAS has. Complex numbers are passed by address, as all arguments are.
 #define SEMCACHE_LINALG_DECLARE_SYMMETRIC(letter, kind)                                                                                    \
@@ -25,11 +26,8 @@
                      const void*, const std::int32_t*, void*, const std::int32_t*, std::size_t, std::size_t, std::size_t, std::size_t);    \
   void letter##trsm_(const char*, const char*, const char*, const char*, const std::int32_t*, const std::int32_t*, const void*,            \
                      const void*, const std::int32_t*, void*, const std::int32_t*, std::size_t, std::size_t, std::size_t, std::size_t);    \
-  void letter##axpy_(const std::int32_t*, const void*, const void*, const std::int32_t*, void*, const std::int32_t*);                      \
-  void letter##scal_(const std::int32_t*, const void*, void*, const std::int32_t*);                                                        \
   void letter##gemv_(const char*, const std::int32_t*, const std::int32_t*, const void*, const void*, const std::int32_t*, const void*,     \
-                     const std::int32_t*, const void*, void*, const std::int32_t*, std::size_t);                                           \
-  void letter##copy_(const std::int32_t*, const void*, const std::int32_t*, void*, const std::int32_t*);
+                     const std::int32_t*, const void*, void*, const std::int32_t*, std::size_t);
 extern "C" {
 SEMCACHE_LINALG_DECLARE(s)
 SEMCACHE_LINALG_DECLARE(d)
@@ -87,18 +85,23 @@ class HostBlas : public Library {
              std::int32_t ldc) override {
     SEMCACHE_LINALG_BY_KIND(type, hermitian, r2k, &triangle, &transpose, &n, &k, alpha, a, &lda, b, &ldb, beta, c, &ldc, 1, 1)
   }
-  void axpy(const runtime::Stream&, Scalar type, std::int32_t n, const void* alpha, const void* x, void* y) override {
-    SEMCACHE_LINALG_BY_TYPE(type, axpy, &n, alpha, x, &one_, y, &one_)
-  }
-  void scal(const runtime::Stream&, Scalar type, std::int32_t n, const void* alpha, void* x) override {
-    SEMCACHE_LINALG_BY_TYPE(type, scal, &n, alpha, x, &one_)
-  }
-  void copy(const runtime::Stream&, Scalar type, std::int32_t n, const void* x, void* y) override {
-    SEMCACHE_LINALG_BY_TYPE(type, copy, &n, x, &one_, y, &one_)
-  }
   void gemv(const runtime::Stream&, Scalar type, char transpose, std::int32_t m, std::int32_t n, const void* alpha, const void* a,
             std::int32_t lda, const void* x, const void* beta, void* y) override {
     SEMCACHE_LINALG_BY_TYPE(type, gemv, &transpose, &m, &n, alpha, a, &lda, x, &one_, beta, y, &one_, 1)
+  }
+  void axpby(const runtime::Stream&, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y) override {
+    with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      const T of_x = *static_cast<const T*>(alpha), of_y = *static_cast<const T*>(beta);
+      const auto scaled = [](T factor, T v) { return factor == T(1) ? v : factor * v; };
+      const T* const from = static_cast<const T*>(x);
+      T* const to = static_cast<T*>(y);
+      for (std::uint64_t i = 0; i < n; ++i) {
+        if (of_y == zero) to[i] = scaled(of_x, from[i]);
+        else if (of_x == zero) to[i] = scaled(of_y, to[i]);
+        else to[i] = scaled(of_x, from[i]) + scaled(of_y, to[i]);
+      }
+    });
   }
   void block_dots(const runtime::Stream&, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y, void* sums) override {
     with_type(type, [&](auto zero) {
@@ -120,6 +123,20 @@ class HostBlas : public Library {
         T sum = zero;
         for (std::int32_t e = row_pointers[i]; e < row_pointers[i + 1]; ++e) sum += static_cast<const T*>(values)[e] * static_cast<const T*>(x)[columns[e]];
         result[i] = of_y == zero ? factor * sum : factor * sum + of_y * result[i];
+      }
+    });
+  }
+  void spmm(const runtime::Stream& stream, Scalar type, std::uint64_t rows, std::int32_t vectors, const void* alpha,
+            const std::int32_t* row_pointers, const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x,
+            std::uint64_t leading_x, const void* beta, void* y, std::uint64_t leading_y) override {
+    with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      for (std::int32_t v = 0; v < vectors; ++v) {
+        const auto at = static_cast<std::uint64_t>(v);
+        // x may lie before its memory, so no pointer into an array is added to.
+        const auto own_x = reinterpret_cast<std::uintptr_t>(x) + at * leading_x * sizeof(T);
+        spmv(stream, type, rows, alpha, row_pointers, columns, values, entries, reinterpret_cast<const void*>(own_x), beta,
+             static_cast<T*>(y) + at * leading_y);
       }
     });
   }

@@ -45,9 +45,8 @@ class Library {
   virtual void syr2k(const runtime::Stream& stream, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
                      const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
                      std::int32_t ldc) = 0;
-  virtual void axpy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, const void* x, void* y) = 0;
-  virtual void scal(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, void* x) = 0;
-  virtual void copy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* x, void* y) = 0;
+  /// y = alpha x + beta y. Where beta is zero y is not read, and may be x; where beta is not and alpha is, x is not read.
+  virtual void axpby(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y) = 0;
   virtual void gemv(const runtime::Stream& stream, Scalar type, char transpose, std::int32_t m, std::int32_t n, const void* alpha, const void* a,
                     std::int32_t lda, const void* x, const void* beta, void* y) = 0;
   /// sums[i] = sum over block i of conj(x) y, for blocks of `block` elements, of which the last may be shorter; each in the same order always.
@@ -60,6 +59,10 @@ class Library {
   /// @param x  by column: x[c] belongs to column c; only columns that occur are accessed
   virtual void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
                     const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y) = 0;
+  /// The same for each of `vectors` columns of X and Y, with these leading dimensions. Each has the bits that `spmv` gives it.
+  virtual void spmm(const runtime::Stream& stream, Scalar type, std::uint64_t rows, std::int32_t vectors, const void* alpha,
+                    const std::int32_t* row_pointers, const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x,
+                    std::uint64_t leading_x, const void* beta, void* y, std::uint64_t leading_y) = 0;
 };
 
 /// Returns the library of the process's devices: the host's BLAS for emulated ones, cuBLAS, which is loaded at the first call, for GPUs.

@@ -4,44 +4,38 @@
 
 #include <semcache/linalg/sparse.hpp>
 
+#include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace semcache::linalg {
 
+namespace {
+
+/// Y = alpha A X + beta Y, for the columns of X and Y. `row_pointers` are those of A, of 32 bits.
 template <class T, class Offset>
-void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y) {
-  SEMCACHE_EXPECTS(a.rows >= 0 && a.columns >= 0 && a.entries >= 0,
-                   "linalg::spmv: a matrix of " + std::to_string(a.rows) + " rows, " + std::to_string(a.columns) + " columns and " +
-                       std::to_string(a.entries) + " entries: none of these may be negative");
-  SEMCACHE_EXPECTS(a.entries <= std::numeric_limits<std::int32_t>::max(), "linalg::spmv: a matrix of " + std::to_string(a.entries) +
-                                                                            " entries: it may have 2147483647. Cut it by rows into several matrices");
-  if (a.rows == 0) return;
-  const auto rows = static_cast<std::uint64_t>(a.rows);
-  const std::int64_t entries = a.entries;
-  const std::size_t devices = devices_of_sparse_product<T>(rows, static_cast<std::uint64_t>(entries));
-  const std::shared_ptr<const Pattern> pattern =
-      pattern_of({a.row_pointers, sizeof(Offset), a.column_indices, rows, static_cast<std::uint64_t>(a.columns), entries}, devices,
-                 task_bytes() / (sizeof(T) + sizeof(std::int32_t)));
-  const std::int32_t* row_pointers;
-  if constexpr (sizeof(Offset) == sizeof(std::int32_t)) row_pointers = a.row_pointers;
-  else row_pointers = pattern->row_pointers->data();
-  const std::vector<Matrix> operands{vector_of(row_pointers, a.rows + 1), vector_of(a.column_indices, entries), vector_of(a.values, entries),
-                                     vector_of(y, a.rows), vector_of(x, a.columns)};
-  note_cut(pattern->rows);
+void multiply(const char* routine, T alpha, const Csr<T, Offset>& a, const std::int32_t* row_pointers, const Pattern& pattern, const Matrix& x, T beta,
+              const Matrix& y) {
+  const std::vector<Matrix> operands{vector_of(row_pointers, a.rows + 1), vector_of(a.column_indices, a.entries), vector_of(a.values, a.entries), y, x};
   std::vector<Task> cut;
-  for (const Pattern::Share& s : pattern->shares) {
+  for (const Pattern::Share& s : pattern.shares) {
     const Rectangle of_entries{s.entries.begin, s.entries.end, 0, 1};
-    const policy::Run& around = pattern->around[s.device];
+    const policy::Run& around = pattern.around[s.device];
     Task task{s.device, static_cast<std::uint32_t>(cut.size()) % tasks::lanes_of_device,
               {{0, {s.rows.begin, s.rows.end + 1, 0, 1}, Access::read}, {1, of_entries, Access::read}, {2, of_entries, Access::read},
-               {3, {s.rows.begin, s.rows.end, 0, 1}, beta == T(0) ? Access::overwrite : Access::read_write}}};
+               {3, {s.rows.begin, s.rows.end, 0, y.columns}, beta == T(0) ? Access::overwrite : Access::read_write}}};
     for (const policy::Run& r : s.needed) {
-      task.parts.push_back({4, {r.begin, r.end, 0, 1}, Access::read, {around.begin, around.end, 0, 1}});
+      task.parts.push_back({4, {r.begin, r.end, 0, x.columns}, Access::read, {around.begin, around.end, 0, x.columns}});
     }
     cut.push_back(std::move(task));
   }
-  note_call("spmv", scalar_of<T>, [&] { return std::to_string(rows) + " rows, " + std::to_string(entries) + " entries"; }, cut, why_so_many(options()));
+  const auto shape = [&] {
+    const std::string of_matrix = std::to_string(a.rows) + " rows, " + std::to_string(a.entries) + " entries";
+    return x.columns > 1 ? of_matrix + ", " + std::to_string(x.columns) + " columns" : of_matrix;
+  };
+  note_call(routine, scalar_of<T>, shape, cut, why_so_many(options()));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     // Rows, columns and entries keep their numbers, so the addresses are those of the first ones of all, which may lie in front of the memory.
@@ -49,16 +43,80 @@ void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y) {
       const auto* const first = static_cast<const T*>(at[part].data);
       return first == nullptr ? nullptr : first - task.parts[part].where.row_begin;
     };
-    const auto* const columns = static_cast<const std::int32_t*>(at[1].data);
-    compute.spmv(stream, scalar_of<T>, rows_of(task.parts[3].where), &alpha, static_cast<const std::int32_t*>(at[0].data),
-                 columns == nullptr ? nullptr : columns - task.parts[1].where.row_begin, base(2), rows_of(task.parts[2].where),
-                 task.parts.size() > 4 ? base(4) : nullptr, &beta, at[3].data);
+    const auto* const of_rows = static_cast<const std::int32_t*>(at[0].data);
+    const auto* const first_column = static_cast<const std::int32_t*>(at[1].data);
+    const auto* const columns = first_column == nullptr ? nullptr : first_column - task.parts[1].where.row_begin;
+    const bool needs_x = task.parts.size() > 4;
+    const std::uint64_t rows = rows_of(task.parts[3].where), entries = rows_of(task.parts[2].where);
+    if (y.columns == 1) {
+      compute.spmv(stream, scalar_of<T>, rows, &alpha, of_rows, columns, base(2), entries, needs_x ? base(4) : nullptr, &beta, at[3].data);
+    } else {
+      compute.spmm(stream, scalar_of<T>, rows, static_cast<std::int32_t>(y.columns), &alpha, of_rows, columns, base(2), entries,
+                   needs_x ? base(4) : nullptr, needs_x ? at[4].leading : 1, &beta, at[3].data, at[3].leading);
+    }
   });
 }
 
-#define SEMCACHE_LINALG_INSTANTIATE(T)                                                        \
-  template SEMCACHE_API void spmv(T, const Csr<T, std::int32_t>&, const T*, T, T*); \
-  template SEMCACHE_API void spmv(T, const Csr<T, std::int64_t>&, const T*, T, T*);
+/// What both products expect of a matrix.
+template <class T, class Offset>
+void expect_matrix(const char* routine, const Csr<T, Offset>& a) {
+  const std::string name = std::string("linalg::") + routine;
+  SEMCACHE_EXPECTS(a.rows >= 0 && a.columns >= 0 && a.entries >= 0,
+                   name + ": a matrix of " + std::to_string(a.rows) + " rows, " + std::to_string(a.columns) + " columns and " +
+                       std::to_string(a.entries) + " entries: none of these may be negative");
+  SEMCACHE_EXPECTS(a.entries <= std::numeric_limits<std::int32_t>::max(),
+                   name + ": a matrix of " + std::to_string(a.entries) + " entries: it may have 2147483647. Cut it by rows into several matrices");
+}
+
+/// The cut of a matrix for as many devices as pay, and its row pointers of 32 bits.
+template <class T, class Offset>
+std::pair<std::shared_ptr<const Pattern>, const std::int32_t*> pattern_for(const Csr<T, Offset>& a, std::uint64_t columns) {
+  const auto rows = static_cast<std::uint64_t>(a.rows);
+  const double seconds = seconds_of_sparse_product<T>(rows, static_cast<std::uint64_t>(a.entries)) * static_cast<double>(columns);
+  const std::shared_ptr<const Pattern> pattern =
+      pattern_of({a.row_pointers, sizeof(Offset), a.column_indices, rows, static_cast<std::uint64_t>(a.columns), a.entries},
+                 devices_for(options(), seconds), task_bytes() / (sizeof(T) + sizeof(std::int32_t)));
+  note_cut(pattern->rows);
+  if constexpr (sizeof(Offset) == sizeof(std::int32_t)) return {pattern, a.row_pointers};
+  else return {pattern, pattern->row_pointers->data()};
+}
+
+}  // namespace
+
+template <class T, class Offset>
+void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y) {
+  expect_matrix("spmv", a);
+  if (a.rows == 0) return;
+  const auto [pattern, row_pointers] = pattern_for(a, 1);
+  multiply("spmv", alpha, a, row_pointers, *pattern, vector_of(x, a.columns), beta, vector_of(y, a.rows));
+}
+
+template <class T, class Offset>
+void spmm(std::int64_t columns, T alpha, const Csr<T, Offset>& a, const T* x, std::int64_t ldx, T beta, T* y, std::int64_t ldy) {
+  expect_matrix("spmm", a);
+  expect_size("spmm", "columns", columns);
+  const Matrix all_x = matrix("spmm", "X", x, a.columns, columns, ldx, sizeof(T)), all_y = matrix("spmm", "Y", y, a.rows, columns, ldy, sizeof(T));
+  if (a.rows == 0 || columns == 0) return;
+  const auto [pattern, row_pointers] = pattern_for(a, all_x.columns);
+  // As many columns at once as a task's memory has room for beside its part of the matrix.
+  std::uint64_t longest = 1;
+  for (const Pattern::Share& s : pattern->shares) longest = std::max(longest, pattern->around[s.device].size() + s.rows.size());
+  const std::uint64_t at_once = std::clamp<std::uint64_t>(task_bytes() / (longest * sizeof(T)), 1, all_x.columns);
+  for (std::uint64_t first = 0; first < all_x.columns; first += at_once) {
+    Matrix some_x = all_x, some_y = all_y;
+    some_x.columns = some_y.columns = std::min(at_once, all_x.columns - first);
+    some_x.data = x + first * all_x.leading;
+    some_y.data = y + first * all_y.leading;
+    multiply("spmm", alpha, a, row_pointers, *pattern, some_x, beta, some_y);
+  }
+}
+
+#define SEMCACHE_LINALG_INSTANTIATE_FOR(T, Offset)                                                       \
+  template SEMCACHE_API void spmv(T, const Csr<T, Offset>&, const T*, T, T*);                            \
+  template SEMCACHE_API void spmm(std::int64_t, T, const Csr<T, Offset>&, const T*, std::int64_t, T, T*, std::int64_t);
+#define SEMCACHE_LINALG_INSTANTIATE(T)                                                                   \
+  SEMCACHE_LINALG_INSTANTIATE_FOR(T, std::int32_t)                                                       \
+  SEMCACHE_LINALG_INSTANTIATE_FOR(T, std::int64_t)
 SEMCACHE_LINALG_INSTANTIATE(float)
 SEMCACHE_LINALG_INSTANTIATE(double)
 SEMCACHE_LINALG_INSTANTIATE(std::complex<float>)

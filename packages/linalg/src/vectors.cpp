@@ -20,14 +20,7 @@ void expect_count(const char* routine, std::int64_t n) {
   SEMCACHE_EXPECTS(n >= 0, std::string("linalg::") + routine + ": n is " + std::to_string(n) + "; it must not be negative");
 }
 
-/// Calls `body(first, count)` for pieces of `count` elements whose sizes fit 32 bits.
-template <class Body>
-void in_pieces(std::uint64_t count, const Body& body) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 30;
-  for (std::uint64_t done = 0; done < count; done += most) body(done, static_cast<std::int32_t>(std::min(most, count - done)));
-}
-
-/// Host memory for the sums of blocks, in which each device has a tile. Arrays are kept for later calls.
+/// Page-locked memory for the sums of blocks, which kernels write and the host reads behind them. It is kept for later calls.
 class Sums {
  public:
   explicit Sums(std::size_t bytes) {
@@ -36,38 +29,52 @@ class Sums {
     epoch_ = runtime::epoch();
     Kept& k = kept();
     const std::lock_guard<std::mutex> lock(k.mutex);
-    if (k.epoch != epoch_) k.arrays.clear();  // they ended with their runtime
+    if (k.epoch != epoch_) k.buffers.clear();  // they ended with their runtime
     k.epoch = epoch_;
-    const auto found = std::find_if(k.arrays.begin(), k.arrays.end(), [&](const Array& a) { return a.bytes == bytes; });
-    if (found != k.arrays.end()) {
-      array_ = *found;
-      k.arrays.erase(found);
+    const auto found = std::find_if(k.buffers.begin(), k.buffers.end(), [&](const Buffer& b) { return b.bytes == bytes; });
+    if (found != k.buffers.end()) {
+      buffer_ = *found;
+      k.buffers.erase(found);
     } else {
-      array_ = {runtime::allocate_host("sums of blocks (linalg)", bytes, nullptr, true), bytes};
+      buffer_ = {runtime::allocate_page_locked(bytes), bytes};
     }
   }
   ~Sums() {
+    if (!awaited_) {  // an error: kernels may still write
+      try {
+        tasks::wait();
+      } catch (const std::exception&) {
+        return;  // nobody knows when they end, so the memory is given up
+      }
+    }
     Kept& k = kept();
     const std::lock_guard<std::mutex> lock(k.mutex);
     if (k.epoch != epoch_ || runtime::epoch() != epoch_) return;
-    k.arrays.push_back(array_);
-    if (k.arrays.size() <= most_kept) return;
-    runtime::deallocate(k.arrays.front().data);
-    k.arrays.erase(k.arrays.begin());
+    k.buffers.push_back(buffer_);
+    if (k.buffers.size() <= most_kept) return;
+    runtime::deallocate_page_locked(k.buffers.front().data);
+    k.buffers.erase(k.buffers.begin());
   }
   Sums(const Sums&) = delete;
   Sums& operator=(const Sums&) = delete;
-  [[nodiscard]] void* data() const noexcept { return array_.data; }
+  [[nodiscard]] void* data() const noexcept { return buffer_.data; }
+  /// Waits for the kernels that write the sums, on the first lane of these tasks' devices.
+  void wait_for(const std::vector<Task>& tasks) {
+    std::set<std::uint32_t> devices;
+    for (const Task& t : tasks) devices.insert(t.device);
+    for (const std::uint32_t d : devices) runtime::wait_for_queue(tasks::lane(d, 0).queue);
+    awaited_ = true;
+  }
 
  private:
-  struct Array {
+  struct Buffer {
     void* data = nullptr;
     std::size_t bytes = 0;
   };
   struct Kept {
     std::mutex mutex;
     std::uint64_t epoch = 0;
-    std::vector<Array> arrays;
+    std::vector<Buffer> buffers;
   };
   static constexpr std::size_t most_kept = 16;
   static Kept& kept() {
@@ -77,14 +84,27 @@ class Sums {
   static void free_all() noexcept {
     Kept& k = kept();
     const std::lock_guard<std::mutex> lock(k.mutex);
-    for (const Array& a : k.arrays) {
-      if (k.epoch == runtime::epoch()) runtime::deallocate(a.data);
+    for (const Buffer& b : k.buffers) {
+      if (k.epoch == runtime::epoch()) runtime::deallocate_page_locked(b.data);
     }
-    k.arrays.clear();
+    k.buffers.clear();
   }
-  Array array_;
+  Buffer buffer_;
   std::uint64_t epoch_;
+  bool awaited_ = false;
 };
+
+/// Adds numbers in an order that only their count decides: eight sums of every eighth one, and then the sum of these.
+template <class T>
+T sum_of(const T* numbers, std::uint64_t count) {
+  T sums[8] = {};
+  std::uint64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    for (std::uint64_t k = 0; k < 8; ++k) sums[k] += numbers[i + k];
+  }
+  for (std::uint64_t k = 0; i + k < count; ++k) sums[k] += numbers[i + k];
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
 
 /// Sums of vectors so large are cut into such pieces, each of which begins as soon as what it uses is there, and of which the host gets the first
 /// while others are computed.
@@ -132,17 +152,7 @@ void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y) {
   note_call("axpby", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
-    in_pieces(rows_of(task.parts[1].where), [&](std::uint64_t first, std::int32_t some) {
-      const T* const from = static_cast<const T*>(at[0].data) + first;
-      T* const to = static_cast<T*>(at[1].data) + first;
-      if (beta == T(0)) {
-        compute.copy(stream, scalar_of<T>, some, from, to);
-        if (alpha != T(1)) compute.scal(stream, scalar_of<T>, some, &alpha, to);
-      } else {
-        if (beta != T(1)) compute.scal(stream, scalar_of<T>, some, &beta, to);
-        compute.axpy(stream, scalar_of<T>, some, &alpha, from, to);
-      }
-    });
+    compute.axpby(stream, scalar_of<T>, rows_of(task.parts[1].where), &alpha, at[0].data, &beta, at[1].data);
   });
 }
 
@@ -157,9 +167,8 @@ void scal(std::int64_t n, T alpha, T* x) {
   note_call("scal", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
-    in_pieces(rows_of(task.parts[0].where), [&](std::uint64_t first, std::int32_t some) {
-      compute.scal(stream, scalar_of<T>, some, &alpha, static_cast<T*>(at[0].data) + first);
-    });
+    const T none(0);
+    compute.axpby(stream, scalar_of<T>, rows_of(task.parts[0].where), &alpha, at[0].data, &none, at[0].data);
   });
 }
 
@@ -169,26 +178,28 @@ T dot(std::int64_t n, const T* x, const T* y) {
   if (n == 0) return T(0);
   const auto count = static_cast<std::uint64_t>(n);
   const std::uint64_t block = policy::block_elements(count), blocks = (count + block - 1) / block;
-  const Sums sums(blocks * sizeof(T));
-  const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n), {sums.data(), blocks, 1, blocks, sizeof(T)}};
+  Sums sums(blocks * sizeof(T));
+  const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   VectorCut along = cut_vector(operands[0], true, seconds);
   if (!between_blocks(along.runs, block)) along = cut_vector(operands[0], false, seconds);
   std::vector<Task> cut;
   for (const policy::Held& h : to_fit(along.runs, 2 * sizeof(T), block)) {
     const Rectangle elements{h.run.begin, h.run.end, 0, 1};
-    cut.push_back({h.device, 0, {{0, elements, Access::read}, {1, elements, Access::read},
-                                 {2, {h.run.begin / block, (h.run.end + block - 1) / block, 0, 1}, Access::overwrite}}});
+    cut.push_back({h.device, 0, {{0, elements, Access::read}, {1, elements, Access::read}}});
   }
   note_call("dot", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
+  T* const all = static_cast<T*>(sums.data());
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
-    compute.block_dots(stream, scalar_of<T>, rows_of(task.parts[0].where), block, at[0].data, at[1].data, at[2].data);
+    const Rectangle& of = task.parts[0].where;
+    compute.block_dots(stream, scalar_of<T>, rows_of(of), block, at[0].data, at[1].data, all + of.row_begin / block);
   });
-  access(sums.data(), blocks * sizeof(T), Access::read);
-  T sum(0);
-  for (std::uint64_t b = 0; b < blocks; ++b) sum += static_cast<const T*>(sums.data())[b];
-  return sum;
+  sums.wait_for(cut);
+  for (const Task& t : cut) {
+    runtime::count_external_transfer(true, (rows_of(t.parts[0].where) + block - 1) / block * sizeof(T), t.device);
+  }
+  return sum_of(all, blocks);
 }
 
 template <class T>

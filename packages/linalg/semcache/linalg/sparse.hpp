@@ -37,4 +37,11 @@ struct Csr {
 template <class T, class Offset = std::int32_t>
 SEMCACHE_API void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y);
 
+/// Y = alpha A X + beta Y, of matrices with so many columns. X and Y are column-major and do not overlap. If beta is zero, Y is not read. The entries
+/// of A are loaded once for all columns. Each column has the bits that `spmv` gives it; what is said of `spmv` holds for all columns.
+/// @param ldx, ldy  leading dimensions: elements from one column to the next, at least max(1, rows)
+/// @throws UsageError  as `spmv`; also a negative size, or too small a leading dimension
+template <class T, class Offset = std::int32_t>
+SEMCACHE_API void spmm(std::int64_t columns, T alpha, const Csr<T, Offset>& a, const T* x, std::int64_t ldx, T beta, T* y, std::int64_t ldy);
+
 }  // namespace semcache::linalg
