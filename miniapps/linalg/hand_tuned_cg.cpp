@@ -87,7 +87,7 @@ Halo halo(const Part& from, const Part& to) {
   return {first, std::max<std::int64_t>(0, last - first)};
 }
 
-double sum_of(const std::vector<Part>& parts) {
+double sum_of_parts(const std::vector<Part>& parts) {
   static std::vector<double> all;  // keeps its memory
   all.clear();
   for (const Part& part : parts) {
@@ -123,7 +123,7 @@ double hand_tuned_cg(int devices, Copies& copies, const Csr& a, const double* b,
     add(part, 1.0, part.r.data(), 0.0, part.own_p());
     part.sums.start(part.r.data(), part.r.data(), part.compute, copies);
   }
-  double rr = sum_of(parts);
+  double rr = sum_of_parts(parts);
 
   for (int k = 0; k < iterations.count() && rr > 0; ++k) {
     iterations.begin();
@@ -151,14 +151,14 @@ double hand_tuned_cg(int devices, Copies& copies, const Csr& a, const double* b,
       multiply(part, part.share.inner_end, part.share.end);
       part.sums.start(part.own_p(), part.q.data(), part.compute, copies);
     }
-    const double alpha = rr / sum_of(parts);
+    const double alpha = rr / sum_of_parts(parts);
     for (const Part& part : parts) {
       LINALG_EXPECT(cudaSetDevice(part.id));
       add(part, alpha, part.own_p(), 1.0, part.x.data());
       add(part, -alpha, part.q.data(), 1.0, part.r.data());
       part.sums.start(part.r.data(), part.r.data(), part.compute, copies);
     }
-    const double next = sum_of(parts), beta = next / rr;
+    const double next = sum_of_parts(parts), beta = next / rr;
     for (const Part& part : parts) {
       LINALG_EXPECT(cudaSetDevice(part.id));
       add(part, 1.0, part.r.data(), beta, part.own_p());

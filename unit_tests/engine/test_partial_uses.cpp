@@ -48,6 +48,24 @@ TEST(PartialUses, FetchTheirBytesAlone) {
   EXPECT_EQ(p.d2h(), 2 * page);
 }
 
+/// Else launches that use small parts in turn would copy each of them through staging memory, in every round of a program.
+TEST(PartialUses, PageLockWhatIsUsedPartByPart) {
+  Tiled p;
+  const auto locked = [&] { return p.engine().state().pages->locked(p.h, p.h.all()); };
+  for (std::uint64_t at = 0; at < 15 * page; at += 3 * page) {
+    p.launch_parts(&streams[0], {{&p.d, ByteRange{at, at + 3 * page}, Access::read}});
+    EXPECT_FALSE(locked()) << "the host may be writing what lies behind";
+  }
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{15 * page, 16 * page}, Access::read}});
+  EXPECT_TRUE(locked());
+  EXPECT_EQ(p.h2d(), 16 * page);
+  // Parts need not end with their pages.
+  Tiled q;
+  q.launch_parts(&streams[0], {{&q.d, ByteRange{0, 7 * page + 100}, Access::read}});
+  q.launch_parts(&streams[0], {{&q.d, ByteRange{7 * page + 100, 16 * page}, Access::read}});
+  EXPECT_TRUE(q.engine().state().pages->locked(q.h, q.h.all()));
+}
+
 TEST(PartialUses, CloseThePagesThatTheyReadAlone) {
   Tiled p;
   EXPECT_EQ(p.platform().protection(p.h.address), platform::Protection::read_write);

@@ -46,7 +46,7 @@ std::uint64_t task_bytes() {
 std::size_t pieces_of_share(const Options& o, std::uint64_t columns) {
   // Tasks of fewer columns than this do not use a GPU well.
   constexpr std::uint64_t least_columns = 512;
-  return o.pieces != 0 ? o.pieces : static_cast<std::size_t>(std::clamp<std::uint64_t>(columns / least_columns, 1, 8));
+  return o.pieces != 0 ? o.pieces : static_cast<std::size_t>(std::clamp<std::uint64_t>(columns / least_columns, 1, 16));
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <semcache/linalg/dense.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 namespace semcache::linalg {
@@ -38,7 +39,7 @@ std::vector<std::uint32_t> devices_of_shares(const policy::Product& p, const pol
 /// already, the rest arrives soon.
 policy::Lead lead_of(const policy::Product& p, const policy::Grid& grid, const policy::Grid& pieces, const Options& o, std::uint64_t room,
                      const Matrix& a) {
-  constexpr policy::Lead lead{2, 8};
+  constexpr policy::Lead lead{4, 16};
   constexpr std::uint64_t large = std::uint64_t{256} << 20;
   if (p.transpose_a || p.k < 2 || o.panels == 1 || grid.rows > 1 || pieces.rows > 1 || pieces.columns < 2 * lead.pieces) return {};
   const std::uint64_t columns = (p.n / grid.columns / pieces.columns + 1) * lead.pieces;
@@ -76,7 +77,12 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   // A task fills a device, so two lanes suffice: the next task's first thread blocks run beside the last ones of this task. With more, the tasks would
   // end in any order, and who waits for the first results would wait for the last.
   constexpr std::uint32_t lanes = 2;
-  const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, lanes, lead);
+  std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, lanes, lead);
+  // The first task takes the lane behind that of the last product's last task. Behind that task, on its lane, it would begin after the second one.
+  static std::atomic<std::uint32_t> products_end{0};
+  const auto pieces_here = static_cast<std::uint32_t>(tasks_of_share.columns - (lead.pieces > 0 ? lead.pieces - 1 : 0));
+  const std::uint32_t first_lane = products_end.fetch_add(pieces_here, std::memory_order_relaxed);
+  for (Task& t : cut) t.lane = (t.lane + first_lane) % lanes;
   note_call("gemm", scalar_of<T>, [&] { return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k); }, cut, why_so_many(o));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {

@@ -108,7 +108,7 @@ T sum_of(const T* numbers, std::uint64_t count) {
 
 /// Sums of vectors so large are cut into such pieces, each of which begins as soon as what it uses is there, and of which the host gets the first
 /// while others are computed.
-constexpr std::uint64_t piece_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t piece_bytes = std::uint64_t{128} << 20;
 
 /// Cuts a sum of vectors into tasks. Several on one device come before the kernels of other calls that have not begun, because the host may wait.
 std::vector<Task> cut_sum(const std::vector<policy::Held>& pieces, const std::vector<Access>& operands) {

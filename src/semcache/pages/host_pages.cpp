@@ -241,8 +241,13 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
     if (locked(m, {at, at + 1})) continue;
     const ByteRange chunk{round_down(at, registration_bytes_), std::min(chunk_end(at), m.bytes)};
-    const auto is_closed = [](ByteRange, PageState s) { return s.protection != Protection::read_write; };
-    const bool whole = range.contains(chunk) || (noticed && m.pages.all_of(around(m, chunk), is_closed));
+    // The transfer closes the pages that it uses, so those beside them matter.
+    const auto is_closed = [&](ByteRange pages) {
+      return pages.begin >= pages.end || m.pages.all_of(pages, [](ByteRange, PageState s) { return s.protection != Protection::read_write; });
+    };
+    const ByteRange pages = around(m, chunk);
+    const bool whole = range.contains(chunk) || (noticed && is_closed({pages.begin, round_down(range.begin, page_bytes_)}) &&
+                                                 is_closed({round_up(range.end, page_bytes_), pages.end}));
     // Has something been put into all of the chunk, other than zeros?
     const bool used = directory_.held(m.slot).all_of(chunk, [&](const Region&, directory::ValueRef ref) {
       return ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value;

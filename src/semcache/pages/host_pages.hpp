@@ -73,8 +73,8 @@ class HostPages : PagesContext {
   [[nodiscard]] std::byte* device_name(const Memory& m, std::uint64_t position) const noexcept;
   /// Returns the first chunk of `range` that is to be page-locked before a transfer of `range` between it and a device; empty if
   /// there is none. A chunk of noticed pages is worth it if it has content (otherwise locking would allocate its pages), and if
-  /// the host is not writing it just now: the transfer uses the whole chunk, or none of its pages can be written. Of other pages,
-  /// one of the two is enough: content, or a transfer of the whole chunk.
+  /// the host is not writing it just now: the transfer uses the whole chunk, or none of the pages beside the transfer can be written. Of other
+  /// pages, one of the two is enough: content, or a transfer of the whole chunk.
   [[nodiscard]] ByteRange worth_locking(const Memory& m, ByteRange range) const;
   /// Begins to page-lock a chunk. Page-locking takes milliseconds, so it is begun and ended with the engine's lock, and done
   /// without it. Nothing uses the chunk meanwhile, and it is inaccessible where it is watched. The device knows watched pages
