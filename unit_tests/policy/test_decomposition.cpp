@@ -165,6 +165,30 @@ TEST(Decomposition, ProductsAreCutByColumnsBeforeTheyAreCutByRows) {
   EXPECT_EQ(pieces(100000), (std::pair<std::size_t, std::size_t>(2, 16)));  // A alone has 100,000
 }
 
+TEST(Spread, WhatLiesOnOneDeviceMovesToOthersWhereThatPays) {
+  constexpr std::uint64_t mib = 1 << 20;
+  const auto product = [&](std::uint64_t a0, std::uint64_t a1, std::uint64_t c0, std::uint64_t c1) {
+    return std::vector<HeldOperand>{{32 * mib, {a0 * mib, a1 * mib}, true, true, false},
+                                    {32 * mib, {c0 * mib, c1 * mib}, false, true, true}};
+  };
+  const double nearly = 1.0 / (1 << 20);
+  // All on device 0: A goes to device 1, and half of C goes there and back.
+  EXPECT_NEAR(bytes_between_devices(product(32, 0, 32, 0), 2), (32 + 2 * 16) * static_cast<double>(mib) / 2, nearly);
+  // On the host: nothing moves between devices. Where each device has its part: neither.
+  EXPECT_NEAR(bytes_between_devices(product(0, 0, 0, 0), 2), 0, nearly);
+  EXPECT_NEAR(bytes_between_devices(product(32, 32, 16, 16), 2), 0, nearly);
+  EXPECT_NEAR(bytes_between_devices(product(32, 32, 16, 16), 1), 2 * 16 * static_cast<double>(mib), nearly);
+  // 340 us on one device: the copies would take 100 us or more of the 170 us that are left.
+  EXPECT_EQ(devices_that_pay(Spread::automatic, 340e-6, 2, product(32, 0, 32, 0)), 2u);
+  EXPECT_EQ(devices_that_pay(Spread::automatic, 200e-6, 2, product(32, 0, 32, 0)), 1u);
+  EXPECT_EQ(devices_that_pay(Spread::automatic, 200e-6, 2, product(0, 32, 0, 32)), 1u) << "wherever it lies";
+  EXPECT_EQ(devices_that_pay(Spread::automatic, 200e-6, 2, product(0, 0, 0, 0)), 2u);
+  EXPECT_EQ(devices_that_pay(Spread::automatic, 200e-6, 2, product(32, 32, 16, 16)), 2u) << "what is spread stays so";
+  EXPECT_EQ(devices_that_pay(Spread::always, 1e-6, 2, product(32, 0, 32, 0)), 2u);
+  EXPECT_EQ(devices_that_pay(Spread::automatic, 1e-6, 2, product(0, 0, 0, 0)), 1u) << "little work";
+  EXPECT_EQ(devices_that_pay(Spread::never, 1, 2, product(0, 0, 0, 0)), 1u);
+}
+
 TEST(Spread, ADeviceMoreNeedsWorkForFiftyMicroseconds) {
   EXPECT_EQ(devices_that_pay(Spread::automatic, 10e-6, 8), 1u);
   EXPECT_EQ(devices_that_pay(Spread::automatic, 110e-6, 8), 2u);

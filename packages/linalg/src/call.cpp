@@ -37,6 +37,19 @@ std::size_t devices_for(const Options& o, double seconds_on_one) {
   return policy::devices_that_pay(o.spread, seconds_on_one, devices_at_most(o));
 }
 
+std::size_t devices_for(const Options& o, double seconds_on_one, const std::vector<ProductOperand>& operands) {
+  const std::size_t most = devices_at_most(o);
+  if (o.spread != Spread::automatic || policy::devices_that_pay(o.spread, seconds_on_one, most) < 2) return devices_for(o, seconds_on_one);
+  std::vector<policy::HeldOperand> held;
+  for (const ProductOperand& operand : operands) {
+    const Matrix& m = *operand.matrix;
+    if (m.rows == 0 || m.columns == 0) continue;
+    held.push_back({m.rows * m.columns * m.element_bytes, tasks::held_bytes(m, {{0, m.rows, 0, m.columns}}).front(), operand.whole,
+                    needs_content(operand.mode), writes(operand.mode)});
+  }
+  return policy::devices_that_pay(o.spread, seconds_on_one, most, held);
+}
+
 std::uint64_t task_bytes() {
   std::uint64_t least = UINT64_MAX;
   for (int d = 0; d < device_count(); ++d) least = std::min(least, runtime::device_budget(static_cast<std::uint32_t>(d)));

@@ -54,6 +54,14 @@ template <class T>
 /// Returns how many devices a call uses that takes so long on one. Starts the runtime.
 [[nodiscard]] std::size_t devices_for(const Options& options, double seconds_on_one);
 
+/// The same for a product with matrices, which may lie on devices already.
+struct ProductOperand {
+  const Matrix* matrix;
+  bool whole;  ///< each device needs all of it
+  Access mode;
+};
+[[nodiscard]] std::size_t devices_for(const Options& options, double seconds_on_one, const std::vector<ProductOperand>& operands);
+
 /// Returns how many bytes a task's operands may have: some tasks' fit a device's budget together, so that the next one's operands arrive while one
 /// computes.
 [[nodiscard]] std::uint64_t task_bytes();

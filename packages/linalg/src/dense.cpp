@@ -68,7 +68,11 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const policy::Product product{operands[2].rows, operands[2].columns, static_cast<std::uint64_t>(k), ta, tb, beta != T(0)};
   const Options o = options();
   const double multiplications = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(k, 1));
-  const policy::Grid grid = policy::grid_of(product, devices_for(o, seconds_of_product<T>(multiplications)));
+  const bool by_rows = product.m > product.n;  // which of A and B is cut
+  const std::size_t devices = devices_for(o, seconds_of_product<T>(multiplications),
+                                          {{&operands[0], !by_rows, Access::read}, {&operands[1], by_rows, Access::read},
+                                           {&operands[2], false, beta == T(0) ? Access::overwrite : Access::read_write}});
+  const policy::Grid grid = policy::grid_of(product, devices);
   const std::uint64_t columns_of_share = (product.n + grid.columns - 1) / grid.columns;
   const std::size_t pieces = pieces_of_share(o, columns_of_share);
   const std::uint64_t room = task_bytes() / sizeof(T);

@@ -63,7 +63,13 @@ std::vector<std::uint32_t> devices_of_shares(const Level3& call, const std::vect
 template <class Body>
 void carry_out(const char* routine, Scalar type, const Level3& call, const std::vector<Matrix>& operands, double seconds_on_one, const Body& body) {
   const Options o = options();
-  const std::vector<policy::Run> shares = policy::shares_of(call, devices_for(o, seconds_on_one));
+  std::vector<ProductOperand> of_product;
+  for (std::uint32_t i = 0; i < operands.size(); ++i) {
+    const bool is_result = i == call.result();
+    const Access mode = !is_result ? Access::read : call.reads_result ? Access::read_write : Access::overwrite;
+    of_product.push_back({&operands[i], call.is_triangle() ? !is_result : i == 0, mode});
+  }
+  const std::vector<policy::Run> shares = policy::shares_of(call, devices_for(o, seconds_on_one, of_product));
   const std::uint64_t lines = call.independent == Independent::rows ? call.m : call.n;
   const std::size_t pieces = pieces_of_share(o, (lines + shares.size() - 1) / shares.size());
   const std::uint64_t room = task_bytes() / operands[0].element_bytes * 3;

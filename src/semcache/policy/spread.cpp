@@ -13,4 +13,39 @@ std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t d
   return static_cast<std::size_t>(std::clamp(seconds_on_one / least_seconds, 1.0, static_cast<double>(devices)));
 }
 
+double bytes_between_devices(const std::vector<HeldOperand>& operands, std::size_t devices) noexcept {
+  const auto count = static_cast<double>(devices);
+  double sum = 0;
+  for (const HeldOperand& o : operands) {
+    const double needed = static_cast<double>(o.bytes) / (o.whole ? 1.0 : count);
+    double on_devices = 0, lacking = 0;
+    for (const std::uint64_t held : o.on_devices) on_devices += static_cast<double>(held);
+    for (std::size_t d = 0; d < devices; ++d) {
+      const double own = d < o.on_devices.size() ? static_cast<double>(o.on_devices[d]) : 0.0;
+      lacking += std::clamp(needed - own, 0.0, on_devices - own);
+    }
+    sum += lacking * ((o.is_read ? 1.0 : 0.0) + (o.is_written ? 1.0 : 0.0));
+  }
+  return sum / count;
+}
+
+std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices, const std::vector<HeldOperand>& operands) noexcept {
+  constexpr double bytes_per_second = 3e11;  // of a link between devices; the order of magnitude matters
+  const std::size_t enough_work = devices_that_pay(spread, seconds_on_one, devices);
+  if (spread != Spread::automatic || enough_work < 2) return enough_work;
+  // At home means on the device that holds most.
+  std::vector<HeldOperand> at_home = operands;
+  std::vector<double> held(devices, 0.0);
+  for (const HeldOperand& o : operands) {
+    for (std::size_t d = 0; d < std::min(devices, o.on_devices.size()); ++d) held[d] += static_cast<double>(o.on_devices[d]);
+  }
+  const auto home = static_cast<std::size_t>(std::max_element(held.begin(), held.end()) - held.begin());
+  for (HeldOperand& o : at_home) {
+    if (home < o.on_devices.size()) std::swap(o.on_devices[0], o.on_devices[home]);
+  }
+  const double alone = seconds_on_one + bytes_between_devices(at_home, 1) / bytes_per_second;
+  const double together = seconds_on_one / static_cast<double>(enough_work) + bytes_between_devices(operands, enough_work) / bytes_per_second;
+  return together < alone ? enough_work : 1;
+}
+
 }  // namespace semcache::policy
