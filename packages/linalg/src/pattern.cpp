@@ -87,6 +87,20 @@ void join_closest(std::vector<Run>& runs) {
   }
 }
 
+/// Returns those of a device's rows that refer to its own columns only: from behind the last row that refers to columns in front of them to the first
+/// that refers to columns behind them.
+Run inner_rows(const std::int32_t* row_pointers, const std::int32_t* column_indices, const Run& rows) {
+  Run inner = rows;
+  for (std::uint64_t i = rows.begin; i < rows.end; ++i) {
+    for (std::int32_t e = row_pointers[i]; e < row_pointers[i + 1]; ++e) {
+      const auto column = static_cast<std::uint64_t>(column_indices[e]);
+      if (column < rows.begin) inner.begin = i + 1;
+      if (column >= rows.end) inner.end = std::min(inner.end, i);
+    }
+  }
+  return inner;
+}
+
 }  // namespace
 
 NarrowRowPointers::NarrowRowPointers(const std::vector<std::int32_t>& content) : epoch_(runtime::epoch()) {
@@ -105,7 +119,7 @@ NarrowRowPointers::~NarrowRowPointers() {
 }
 
 Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
-                    std::int64_t entries, std::size_t devices, std::uint64_t most_entries) {
+                    std::int64_t entries, std::size_t devices, std::uint64_t most_entries, std::uint64_t least_split) {
   SEMCACHE_EXPECTS(row_pointers[0] >= 0 && row_pointers[rows] <= entries,
                    "linalg::spmv: the row pointers are from " + std::to_string(row_pointers[0]) + " to " + std::to_string(row_pointers[rows]) +
                        "; they must lie between 0 and the number of entries, " + std::to_string(entries));
@@ -122,6 +136,15 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
     const Run& r = p.rows[device];
     const auto has = static_cast<std::uint64_t>(row_pointers[r.end] - row_pointers[r.begin]);
     const std::uint64_t pieces = most_entries == 0 ? r.size() : std::max<std::uint64_t>(1, (has + most_entries - 1) / most_entries);
+    if (pieces == 1 && p.rows.size() > 1 && rows == columns && has >= least_split) {
+      const Run inner = inner_rows(row_pointers, column_indices, r);
+      if (2 * inner.size() > r.size()) {
+        for (const Run& some : {inner, Run{r.begin, inner.begin}, Run{inner.end, r.end}}) {
+          if (some.size() > 0) cut.push_back({device, some});
+        }
+        continue;
+      }
+    }
     for (const Run& some : policy::cut_by_entries(row_pointers + r.begin, r.size(), static_cast<std::size_t>(pieces), 1)) {
       cut.push_back({device, {r.begin + some.begin, r.begin + some.end}});
     }
@@ -163,11 +186,11 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
   return p;
 }
 
-std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices, std::uint64_t most_entries) {
+std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices, std::uint64_t most_entries, std::uint64_t least_split) {
   const auto entries = static_cast<std::size_t>(a.entries);
   const runtime::DerivedValue::Input inputs[] = {{a.row_pointers, (a.rows + 1) * a.offset_bytes},
                                                  {a.column_indices, entries * sizeof(std::int32_t)}};
-  const std::uint64_t parameters[] = {a.rows, a.columns, devices, most_entries, a.offset_bytes};
+  const std::uint64_t parameters[] = {a.rows, a.columns, devices, most_entries, least_split, a.offset_bytes};
   constexpr std::size_t bytes = sizeof(std::uint64_t);
   runtime::before_end(&forget_all);
   auto value = std::make_unique<runtime::DerivedValue>("cut of a sparse matrix (linalg)", parameters, sizeof parameters, inputs, 2, bytes, 0);
@@ -185,7 +208,7 @@ std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t de
   }
   const OnHost<std::int32_t> column_indices(a.column_indices, entries);
   const auto cut = [&](const std::int32_t* row_pointers) {
-    return cut_pattern(row_pointers, column_indices.data(), a.rows, a.columns, a.entries, devices, most_entries);
+    return cut_pattern(row_pointers, column_indices.data(), a.rows, a.columns, a.entries, devices, most_entries, least_split);
   };
   auto found = std::make_shared<Pattern>();
   if (a.offset_bytes == sizeof(std::int32_t)) {

@@ -31,7 +31,9 @@ struct Pattern {
     policy::Run entries;              ///< of these rows
     std::vector<policy::Run> needed;  ///< columns that occur in them: at most four runs, ascending, with gaps between them
   };
-  std::vector<Share> shares;             ///< in the order of rows and devices; a device has several where one does not fit
+  /// By device. A device has several where one does not fit, or where most rows refer to its own elements of a vector only: these rows come first, and
+  /// are multiplied while what the others refer to is on its way.
+  std::vector<Share> shares;
   std::vector<policy::Run> rows;         ///< of each device
   std::vector<policy::Run> around;       ///< the columns from the first to the last that occur in a device's rows
   std::unique_ptr<const NarrowRowPointers> row_pointers;  ///< nullptr where those of the matrix have 32 bits
@@ -50,12 +52,13 @@ struct PatternArrays {
 /// Returns the cut of a pattern for so many devices: the one that was found for the same content before, or a new one, for which the host reads
 /// the arrays.
 /// @throws UsageError  the pattern is none of a matrix; the text names the row or the entry
-[[nodiscard]] std::shared_ptr<const Pattern> pattern_of(const PatternArrays& arrays, std::size_t devices,
-                                                        std::uint64_t most_entries);
+/// @param least_split  from so many entries on a device's rows are cut where they refer to elements of others
+[[nodiscard]] std::shared_ptr<const Pattern> pattern_of(const PatternArrays& arrays, std::size_t devices, std::uint64_t most_entries,
+                                                        std::uint64_t least_split);
 
 /// Computes it. Pure. @param most_entries  of a share, unless a single row has more
 /// @param row_pointers, column_indices  in host memory that can be read
 [[nodiscard]] Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
-                                  std::int64_t entries, std::size_t devices, std::uint64_t most_entries);
+                                  std::int64_t entries, std::size_t devices, std::uint64_t most_entries, std::uint64_t least_split);
 
 }  // namespace semcache::linalg

@@ -72,10 +72,13 @@ void expect_matrix(const char* routine, const Csr<T, Offset>& a) {
 template <class T, class Offset>
 std::pair<std::shared_ptr<const Pattern>, const std::int32_t*> pattern_for(const Csr<T, Offset>& a, std::uint64_t columns) {
   const auto rows = static_cast<std::uint64_t>(a.rows);
+  // Fewer entries are multiplied in less time than two tasks more take the host.
+  constexpr std::uint64_t least_split = std::uint64_t{8} << 20;
+  const Options o = options();
   const double seconds = seconds_of_sparse_product<T>(rows, static_cast<std::uint64_t>(a.entries)) * static_cast<double>(columns);
   const std::shared_ptr<const Pattern> pattern =
       pattern_of({a.row_pointers, sizeof(Offset), a.column_indices, rows, static_cast<std::uint64_t>(a.columns), a.entries},
-                 devices_for(options(), seconds), task_bytes() / (sizeof(T) + sizeof(std::int32_t)));
+                 devices_for(o, seconds), task_bytes() / (sizeof(T) + sizeof(std::int32_t)), o.spread == Spread::always ? 0 : least_split);
   note_cut(pattern->rows);
   if constexpr (sizeof(Offset) == sizeof(std::int32_t)) return {pattern, a.row_pointers};
   else return {pattern, pattern->row_pointers->data()};
