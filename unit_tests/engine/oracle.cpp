@@ -79,6 +79,7 @@ Oracle::Oracle(const Options& options)
       options.budget_bytes != 0 ? options.budget_bytes
                                 : (small_blocks(options) ? 12 : std::max<std::uint64_t>(6, 96 * 1024 / options.granularity_bytes)) * options.granularity_bytes;
   machine_ = std::make_unique<Machine>(o, [this](const std::string& text) { fail(text); });
+  if (!trace_) machine_->audit_every(4);
   if (trace_) {
     replay_.on_step = [this](const plan::Step& s, bool done) {
       std::fprintf(stderr, "    %s%s\n", done ? "" : "refused: ", plan::to_string(s, machine_->recorder()).c_str());

@@ -226,6 +226,9 @@ class Machine {
   void copy(const engine::Memory& to, const engine::Memory& from) { engine_->copies.copy(to.address, from.address, to.bytes); }
 
   void unknown_faults(bool on) { unknown_faults_ = on; }
+  /// Other threads audit the engine at every one of so many times when a call gives up the lock; at each if not set. An audit takes as long as many
+  /// moves.
+  void audit_every(std::uint64_t times) { others_.audit_every = times; }
   std::atomic<std::uint64_t> faults{0};
 
  private:
@@ -237,11 +240,14 @@ class Machine {
     }
     void without_lock() override {
       const FailuresPaused paused;
-      if (engine::Engine* const e = engine.load(); e != nullptr) e->audit();
+      const bool moves = waits.load();
+      if (engine::Engine* const e = engine.load(); e != nullptr && (moves || turns.fetch_add(1) % audit_every == 0)) e->audit();
       if (waits.exchange(false)) std::exchange(move, nullptr)();
     }
     std::function<void()> move;
     std::atomic<bool> waits{false};
+    std::atomic<std::uint64_t> turns{0};
+    std::uint64_t audit_every = 1;
     std::atomic<engine::Engine*> engine{nullptr};
   };
   Others others_;
