@@ -5,6 +5,8 @@
 #include "cuda_support.hpp"
 #include "gpu_kernels.hpp"
 
+#include "../../packages/linalg/src/block_sums.hpp"
+
 #include <vector>
 
 namespace linalg_miniapps {
@@ -29,14 +31,6 @@ class BlockSums {
 };
 
 /// Adds numbers in the order of packages/linalg.
-inline double sum_of(const std::vector<double>& all) {
-  double sums[8] = {};
-  std::size_t i = 0;
-  for (; i + 8 <= all.size(); i += 8) {
-    for (std::size_t k = 0; k < 8; ++k) sums[k] += all[i + k];
-  }
-  for (std::size_t k = 0; i + k < all.size(); ++k) sums[k] += all[i + k];
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
+inline double sum_of(const std::vector<double>& all) { return semcache::linalg::sum_of(all.data(), all.size()); }
 
 }  // namespace linalg_miniapps

@@ -69,7 +69,9 @@ Outcome work(const Options& o, Variant& variant) {
   Outcome out;
   out.problem_bytes = 12 * e + 4 * (count + 1) + 16 * count;
   Iterations iterations(o.iterations, out.seconds, out.residuals);
-  const double rr = variant.cg(a, b.data(), x.data(), iterations);
+  const double rr = o.device_scalars ? variant.cg_with_device_scalars(a, b.data(), x.data(), o.iterations, out.seconds)
+                                     : variant.cg(a, b.data(), x.data(), iterations);
+  if (o.device_scalars) out.residuals.push_back(std::sqrt(rr));
   if (!o.verify) return out;
   // The residual of the recurrence must be that of the solution, computed on the host.
   double squares = 0, scale = 0, sum = 0;

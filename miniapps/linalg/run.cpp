@@ -37,6 +37,7 @@ void write_report(const Options& o, const Program& p, const Outcome& out, const 
   j["variant"] = o.variant;
   j["n"] = o.n;
   if (p.kind == Kind::sparse) j["matrix"] = o.matrix;
+  if (p.kind == Kind::sparse) j["device_scalars"] = o.device_scalars;
   if (p.kind == Kind::products) j["single"] = o.single;
   j["devices"] = facts.devices;
   j["device"] = {{"kind", facts.device_kind}, {"name", facts.device_name}};
@@ -72,7 +73,11 @@ int run(int argc, char** argv, const Program& program) {
   app.add_option("--variant", o.variant, describe_variants(program.kind))
       ->check(CLI::IsMember(variant_names(program.kind)))
       ->capture_default_str();
-  if (program.kind == Kind::sparse) app.add_option("--matrix", o.matrix, "the matrix")->check(CLI::IsMember(program.matrices))->capture_default_str();
+  if (program.kind == Kind::sparse) {
+    app.add_option("--matrix", o.matrix, "the matrix")->check(CLI::IsMember(program.matrices))->capture_default_str();
+    app.add_flag("--device-scalars", o.device_scalars,
+                 "semcache: sums stay on the devices, and no iteration waits for the host; then the report has no residual but the last");
+  }
   if (program.kind == Kind::products) {
     app.add_flag("--single", o.single, "one product: D = AB");
     app.add_option("--block", o.block, "rows and columns of a block of cublasxt; its default if missing")->check(CLI::Range(1, 1 << 20));
@@ -98,7 +103,7 @@ int run(int argc, char** argv, const Program& program) {
     } else {
       std::printf("what moved is not counted; operands %.3f MiB\n", operands);
     }
-    if (!out.residuals.empty()) std::printf("residual %.5e after %zu iterations\n", out.residuals.back(), out.residuals.size());
+    if (!out.residuals.empty()) std::printf("residual %.5e after %zu iterations\n", out.residuals.back(), out.seconds.size());
     if (facts.device_kind != "emulated") std::printf("%.6f s, the median of %zu rounds or iterations\n", median(out.seconds), out.seconds.size());
     const bool right = out.error <= out.tolerance;  // false for NaN
     if (o.verify) std::printf("verified: %s, error %.3e (at most %.1e)\n", right ? "yes" : "NO", out.error, out.tolerance);

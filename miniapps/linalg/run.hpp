@@ -17,6 +17,7 @@ struct Options {
   int iterations = 0;
   std::string variant = "semcache";
   std::string matrix;  ///< of `cg`
+  bool device_scalars = false;  ///< of `cg`
   bool single = false;  ///< of `gemm_sum`: one product
   int block = 0;        ///< of `gemm_sum` by cuBLASXt: rows and columns of a block; 0: its default
   bool verify = false;

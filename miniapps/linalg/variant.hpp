@@ -68,6 +68,11 @@ class Variant {
   /// read x afterwards. Returns the square of the last residual's norm.
   virtual double cg(const Csr& a, const double* b, double* x, Iterations& iterations) = 0;
 
+  /// The same, `count` iterations whose scalars stay on the devices, so that the host learns no residual before the end.
+  /// @param seconds  gets the mean of the iterations behind the first one
+  /// @throws semcache::ConfigurationError  the variant has no such scalars
+  virtual double cg_with_device_scalars(const Csr& a, const double* b, double* x, int count, std::vector<double>& seconds);
+
   [[nodiscard]] virtual Facts facts() = 0;
   /// Ends what the variant has begun. Its arrays have been freed.
   virtual void end() {}

@@ -2,11 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "calls.hpp"
 #include "cuda_variants.hpp"
+#include "run.hpp"
 
 #include <semcache/runtime/runtime.hpp>
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace linalg_miniapps {
 
@@ -33,6 +35,36 @@ class WithCache : public Calls {
   void add(std::int64_t n, double alpha, const double* x, double beta, double* y) override { linalg::axpby(n, alpha, x, beta, y); }
   double dot(std::int64_t n, const double* x, const double* y) override { return linalg::dot(n, x, y); }
   void expect_reading(const double* first, std::int64_t count) override { semcache::prefetch(first, static_cast<std::size_t>(count) * sizeof(double)); }
+  double cg_with_device_scalars(const Csr& a, const double* b, double* x, int count, std::vector<double>& seconds) override {
+    using Factor = linalg::Factor<double>;
+    const std::int64_t rows = a.rows;
+    const auto size = static_cast<std::size_t>(rows);
+    const HostArray<double> r(*this, "r", size), p(*this, "p", size), q(*this, "q", size);
+    linalg::DeviceScalar<double> one, two, pq;
+    linalg::DeviceScalar<double>*rr = &one, *next = &two;
+    // r = b - A x, p = r
+    multiply(a, x, q.data());
+    add(rows, 1.0, b, 0.0, r.data());
+    add(rows, -1.0, q.data(), 1.0, r.data());
+    add(rows, 1.0, r.data(), 0.0, p.data());
+    linalg::dot(rows, r.data(), r.data(), *rr);
+    double begin = now();
+    for (int k = 0; k < count; ++k) {
+      multiply(a, p.data(), q.data());
+      linalg::dot(rows, p.data(), q.data(), pq);
+      linalg::axpby(rows, Factor(*rr, pq), p.data(), 1.0, x);
+      linalg::axpby(rows, Factor(*rr, pq, -1.0), q.data(), 1.0, r.data());
+      linalg::dot(rows, r.data(), r.data(), *next);
+      linalg::axpby(rows, 1.0, r.data(), Factor(*next, *rr), p.data());
+      std::swap(rr, next);
+      if (k > 0) continue;
+      linalg::wait();  // the matrix has come
+      begin = now();
+    }
+    linalg::wait();
+    seconds.assign(static_cast<std::size_t>(count), (now() - begin) / std::max(1, count - 1));
+    return rr->get();
+  }
   Facts facts() override {
     const semcache::Statistics s = semcache::statistics();
     return {s.device_count, s.device_kind, s.device_name, s.total};
@@ -101,6 +133,10 @@ class CopyingEveryCall : public Calls {
 };
 
 }  // namespace
+
+double Variant::cg_with_device_scalars(const Csr&, const double*, double*, int, std::vector<double>&) {
+  throw semcache::ConfigurationError("--device-scalars: this variant reads its scalars on the host. Choose --variant semcache");
+}
 
 std::vector<std::string> variant_names(Kind kind) {
   std::vector<std::string> names{"semcache", "copy-every-call", "hand-tuned", "unified"};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "../../packages/linalg/src/block_sums.hpp"
 #include "../../packages/linalg/src/gpu_kernels.hpp"
 #include "../../packages/linalg/src/library.hpp"
 #include "kernels_on_host.hpp"
@@ -108,6 +109,38 @@ TYPED_TEST(LinalgGpuKernels, SumsOfVectorsAreRight) {
       }
     }
   }
+}
+
+TYPED_TEST(LinalgGpuKernels, NumbersAreAddedInTheOrderOfTheHost) {
+  using T = TypeParam;
+  std::mt19937_64 engine(6);
+  for (const std::size_t n : {1, 2, 127, 128, 129, 1000, 1024, 4096, 5001}) {
+    const std::vector<T> numbers = random_numbers<T>(n, engine);
+    T result = make<T>(7, 7);
+    on_host::launch(1, [&] { on_host::sum<T>(n, numbers.data(), &result); });
+    Complex<long double> right{};
+    for (const T& x : numbers) right = sum(right, wide(x));
+    ASSERT_LE(distance(result, right), static_cast<double>(n) * std::numeric_limits<Real<T>>::epsilon()) << n;
+    if constexpr (!is_complex<T>) {
+      ASSERT_TRUE(same_bits(result, sum_of(numbers.data(), n))) << n;
+    }
+  }
+}
+
+TYPED_TEST(LinalgGpuKernels, FactorsMayBeQuotientsOfNumbersInMemory) {
+  using T = TypeParam;
+  std::mt19937_64 engine(8);
+  const std::vector<T> x = random_numbers<T>(700, engine), y = random_numbers<T>(700, engine);
+  const T a = make<T>(3, 1), b = make<T>(2, -1), minus = make<T>(-1, 0), one = make<T>(1, 0);
+  const Part<T> result(y, 0, y.size(), 0);
+  on_host::launch(2, [&] { on_host::axpby_of_quotients<T>(700, minus, &a, &b, x.data(), one, &b, &a, result.data()); });
+  const std::vector<T> right = sums(on_host::multiply(minus, on_host::divided(a, b)), x, on_host::multiply(one, on_host::divided(b, a)), y);
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_TRUE(same_bits(result.data()[i], right[i])) << i;
+  on_host::launch(2, [&] { on_host::axpby_of_quotients<T>(700, a, nullptr, nullptr, x.data(), make<T>(0, 0), nullptr, nullptr, result.data()); });
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_TRUE(same_bits(result.data()[i], on_host::multiply(a, x[i]))) << i;
+  const Complex<long double> quotient = wide(on_host::divided(a, b));
+  const Complex<long double> back = product(quotient, wide(b));
+  EXPECT_NEAR(static_cast<double>(std::hypot(back.re - wide(a).re, back.im - wide(a).im)), 0, 1e-5);
 }
 
 TYPED_TEST(LinalgGpuKernels, SumsOfVectorsReadWhatTheyNeedAlone) {

@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <string>
 
 namespace semcache::linalg {
@@ -349,6 +351,107 @@ TEST_F(LinalgSparse, RowPointersOf64BitsThatAreNoneAreRefused) {
     expect_refused(wide.csr, "must not descend");
     wide.csr.entries = std::int64_t{1} << 31;
     expect_refused(wide.csr, "2147483648 entries");
+  });
+}
+
+/// Factors that devices compute from sums there have the bits of those that the host computes, and no number crosses the host's link.
+TEST_F(LinalgSparse, ConjugateGradientsWhoseScalarsStayOnTheDevicesHaveTheSameBits) {
+  ::setenv("SEMCACHE_DEVICE_TRACKER", "off", 1);
+  const base::AtEnd on_again([] { ::unsetenv("SEMCACHE_DEVICE_TRACKER"); });
+  const Matrix<double> m = laplace(12);
+  const auto n = static_cast<std::size_t>(m.rows);
+  const auto size = static_cast<std::int64_t>(n);
+  const std::uint64_t border = 12 * 12, blocks = (n + policy::block_elements(n) - 1) / policy::block_elements(n);
+  std::vector<double> bits;
+  for (int p = 1; p <= 8; ++p) {
+    SCOPED_TRACE(p);
+    on_devices(p, [&] {
+      const OnArrays<double> a(m, Where::host);
+      const auto others = static_cast<std::uint64_t>(p - 1);
+      for (const bool on_host : {true, false}) {
+        Array<double> x(n, Where::host), r(n, Where::host), d(n, Where::host), q(n, Where::host);
+        x.set(std::vector<double>(n, 0.0));
+        r.set(std::vector<double>(n, 1.0));
+        axpby(size, 1.0, r.data(), 0.0, d.data());
+        DeviceScalar<double> one, two, dq;
+        DeviceScalar<double>*rr = &one, *next = &two;
+        double host_rr = 0;
+        if (on_host) host_rr = dot(size, r.data(), r.data());
+        else dot(size, r.data(), r.data(), *rr);
+        for (int i = 0; i < 5; ++i) {
+          const Bytes before = moved();
+          spmv(1.0, a.csr, d.data(), 0.0, q.data());
+          if (on_host) {
+            const double alpha = host_rr / dot(size, d.data(), q.data());
+            axpby(size, alpha, d.data(), 1.0, x.data());
+            axpby(size, -alpha, q.data(), 1.0, r.data());
+            const double host_next = dot(size, r.data(), r.data());
+            axpby(size, 1.0, r.data(), host_next / host_rr, d.data());
+            host_rr = host_next;
+            continue;
+          }
+          dot(size, d.data(), q.data(), dq);
+          axpby(size, Factor<double>(*rr, dq), d.data(), 1.0, x.data());
+          axpby(size, Factor<double>(*rr, dq, -1.0), q.data(), 1.0, r.data());
+          dot(size, r.data(), r.data(), *next);
+          axpby(size, 1.0, r.data(), Factor<double>(*next, *rr), d.data());
+          std::swap(rr, next);
+          // Each device gets the others' sums of blocks.
+          if (i > 0) {
+            EXPECT_EQ(moved() - before, (Bytes{0, 0, 2 * others * border * 8 + 2 * others * blocks * 8}));
+          }
+        }
+        std::vector<double> result = x.get();
+        result.push_back(on_host ? host_rr : rr->get());
+        if (bits.empty()) bits = result;
+        EXPECT_EQ(std::memcmp(bits.data(), result.data(), bits.size() * sizeof(double)), 0) << on_host;
+      }
+    });
+  }
+}
+
+TEST_F(LinalgSparse, ScalarsOnDevicesAreRefusedBeforeTheyHaveAValueAndAfterTheirRuntime) {
+  std::unique_ptr<DeviceScalar<float>> old;
+  on_devices(2, [&] {
+    Array<float> x(100, Where::host), y(100, Where::home);
+    x.set(std::vector<float>(100, 2));
+    y.set(std::vector<float>(100, 3));
+    DeviceScalar<float> four_hundred, six_hundred, none;
+    EXPECT_THROW((void)none.get(), UsageError);
+    dot(100, x.data(), x.data(), four_hundred);
+    dot(100, x.data(), y.data(), six_hundred);
+    EXPECT_EQ(four_hundred.get(), 400);
+    EXPECT_THROW(axpby(100, Factor<float>(four_hundred, none), x.data(), 1.0F, y.data()), UsageError);
+    EXPECT_EQ(y.get(), std::vector<float>(100, 3)) << "nothing has changed";
+    axpby(100, Factor<float>(six_hundred, four_hundred), x.data(), Factor<float>(four_hundred, four_hundred, -1), y.data());
+    EXPECT_EQ(y.get(), std::vector<float>(100, 0)) << "1.5 * 2 - 3";
+    // Where beta is zero, y is not read.
+    y.set(std::vector<float>(100, std::numeric_limits<float>::quiet_NaN()));
+    axpby(100, Factor<float>(six_hundred, four_hundred), x.data(), 0.0F, y.data());
+    EXPECT_EQ(y.get(), std::vector<float>(100, 3));
+    dot(0, x.data(), x.data(), none);
+    EXPECT_EQ(none.get(), 0);
+    dot(50, x.data(), x.data(), none);  // of another length
+    EXPECT_EQ(none.get(), 200);
+    DeviceScalar<std::complex<double>> a, b;
+    Array<std::complex<double>> z(3, Where::host);
+    z.set({{0, 1}, {0, 1}, {0, 1}});
+    Array<std::complex<double>> w(3, Where::host);
+    w.set({{1, 1}, {1, 1}, {1, 1}});
+    dot(3, z.data(), w.data(), a);
+    dot(3, z.data(), z.data(), b);
+    EXPECT_EQ(a.get(), (std::complex<double>{3, -3}));
+    axpby(3, Factor<std::complex<double>>(a, b), z.data(), std::complex<double>(0), w.data());
+    EXPECT_EQ(w.get()[2], (std::complex<double>{1, 1}));
+    old = std::make_unique<DeviceScalar<float>>();
+    dot(100, x.data(), x.data(), *old);
+  });
+  on_devices(1, [&] {
+    Array<float> x(100, Where::host);
+    x.set(std::vector<float>(100, 2));
+    EXPECT_THROW((void)old->get(), UsageError);
+    EXPECT_THROW(dot(100, x.data(), x.data(), *old), UsageError);
+    old.reset();
   });
 }
 

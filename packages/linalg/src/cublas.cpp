@@ -107,6 +107,13 @@ class Cublas : public Library {
   void axpby(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y) override {
     gpu::axpby(stream, type, n, alpha, x, beta, y);
   }
+  void axpby_of_quotients(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const Quotient& of_alpha, const void* x,
+                          const void* beta, const Quotient& of_beta, void* y) override {
+    gpu::axpby_of_quotients(stream, type, n, alpha, of_alpha, x, beta, of_beta, y);
+  }
+  void sum(const runtime::Stream& stream, Scalar type, std::uint64_t count, const void* numbers, void* result) override {
+    gpu::sum(stream, type, count, numbers, result);
+  }
   void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y,
                   void* sums) override {
     gpu::block_dots(stream, type, n, block, x, y, sums);

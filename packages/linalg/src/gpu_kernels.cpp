@@ -83,8 +83,8 @@ struct Driver {
   }
 };
 
-enum class Routine : std::uint8_t { axpby, block_dots, spmv, spmm };
-constexpr const char* routine_names[] = {"axpby", "block_dots", "spmv", "spmm"};
+enum class Routine : std::uint8_t { axpby, axpby_of_quotients, sum, block_dots, spmv, spmm };
+constexpr const char* routine_names[] = {"axpby", "axpby_of_quotients", "sum", "block_dots", "spmv", "spmm"};
 
 void unload_all() noexcept;
 
@@ -192,13 +192,34 @@ std::vector<char> compile(const std::string& architecture) {
   return code;
 }
 
+namespace {
+/// How many thread blocks add two vectors: as many elements for a thread as in the kernel.
+std::uint64_t thread_blocks_of_sum(std::uint64_t n, Scalar type) {
+  const std::uint64_t of_thread_block = threads * (type == Scalar::s || type == Scalar::d ? 8 : 4);
+  return (n + of_thread_block - 1) / of_thread_block;
+}
+}  // namespace
+
 void axpby(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y) {
   if (n == 0) return;
   unsigned long long elements = n;
-  // As many elements for a thread as in the kernel.
-  const std::uint64_t of_thread_block = threads * (type == Scalar::s || type == Scalar::d ? 8 : 4);
   void* arguments[] = {&elements, const_cast<void*>(alpha), &x, const_cast<void*>(beta), &y};
-  kernels().launch(stream, Routine::axpby, type, (n + of_thread_block - 1) / of_thread_block, arguments);
+  kernels().launch(stream, Routine::axpby, type, thread_blocks_of_sum(n, type), arguments);
+}
+
+void axpby_of_quotients(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const Quotient& of_alpha, const void* x,
+                        const void* beta, const Quotient& of_beta, void* y) {
+  if (n == 0) return;
+  unsigned long long elements = n;
+  Quotient a = of_alpha, b = of_beta;
+  void* arguments[] = {&elements, const_cast<void*>(alpha), &a.numerator, &a.denominator, &x, const_cast<void*>(beta), &b.numerator, &b.denominator, &y};
+  kernels().launch(stream, Routine::axpby_of_quotients, type, thread_blocks_of_sum(n, type), arguments);
+}
+
+void sum(const runtime::Stream& stream, Scalar type, std::uint64_t count, const void* numbers, void* result) {
+  unsigned long long all = count;
+  void* arguments[] = {&all, &numbers, &result};
+  kernels().launch(stream, Routine::sum, type, 1, arguments);
 }
 
 void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y, void* sums) {

@@ -70,6 +70,14 @@ __device__ __forceinline__ bool is_one(Complex<R> a) { return a.re == R(1) && a.
 template <class T>
 __device__ __forceinline__ T scaled(T factor, T a) { return is_one(factor) ? a : multiply(factor, a); }
 
+template <class R>
+__device__ __forceinline__ R divided(R a, R b) { return a / b; }
+template <class R>
+__device__ __forceinline__ Complex<R> divided(Complex<R> a, Complex<R> b) {
+  const R square = fma(b.im, b.im, b.re * b.re);
+  return {fma(a.im, b.im, a.re * b.re) / square, fma(a.im, b.re, -(a.re * b.im)) / square};
+}
+
 // Returns to lane 0 of each `width` neighbouring threads (a power of two) the sum of what they pass: lane 0 adds that of lane width / 2, and so
 // on. All threads of the block call it.
 template <class T>
@@ -144,6 +152,15 @@ __device__ __forceinline__ void axpby(unsigned long long n, T alpha, const T* x,
   }
 }
 
+// The same with factors that are multiplied by quotients of numbers in memory; where there is no numerator, by nothing.
+template <class T>
+__device__ __forceinline__ void axpby_of_quotients(unsigned long long n, T alpha, const T* alpha_numerator, const T* alpha_denominator, const T* x, T beta,
+                                                   const T* beta_numerator, const T* beta_denominator, T* y) {
+  if (alpha_numerator != nullptr) alpha = multiply(alpha, divided(*alpha_numerator, *alpha_denominator));
+  if (beta_numerator != nullptr) beta = multiply(beta, divided(*beta_numerator, *beta_denominator));
+  axpby<T>(n, alpha, x, beta, y);
+}
+
 // --- dot products of blocks --------------------------------------------------------------------------------------
 // As many lanes as a block has elements, at most all threads, add the elements with their number modulo the lanes. Lanes of a block that is
 // shorter than `block` may add nothing.
@@ -173,6 +190,27 @@ __device__ __forceinline__ void block_dots(unsigned long long n, unsigned block,
   }
   sum = sum_of_lanes(sum, partial, static_cast<int>(width));
   if (lane == 0 && length > 0) sums[index] = sum;
+}
+
+// Adds numbers as sum_of in block_sums.hpp does, by one thread block.
+template <class T>
+__device__ __forceinline__ void sum(unsigned long long count, const T* numbers, T* result) {
+  constexpr int in_flight = elements_of_thread<T>;
+  __shared__ T partial[threads];
+  T own = {};
+  for (unsigned long long i = threadIdx.x; i < count; i += threads * in_flight) {
+    T next[in_flight] = {};
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k) {
+      if (i + k * threads < count) next[k] = numbers[i + k * threads];
+    }
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k) {
+      if (i + k * threads < count) own = add(own, next[k]);
+    }
+  }
+  own = sum_of_lanes(own, partial, threads);
+  if (threadIdx.x == 0) *result = own;
 }
 
 // --- sparse matrix by vector -------------------------------------------------------------------------------------
@@ -466,6 +504,14 @@ static_assert(lanes == 4, "multiply_rows adds four sums by hand");
 #define SEMCACHE_LINALG_KERNELS(letter, T)                                                                                                       \
   extern "C" __global__ void __launch_bounds__(threads, blocks_at_once) axpby_##letter(unsigned long long n, T alpha, const T* x, T beta, T* y) {\
     axpby<T>(n, alpha, x, beta, y);                                                                                                              \
+  }                                                                                                                                              \
+  extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                          \
+      axpby_of_quotients_##letter(unsigned long long n, T alpha, const T* alpha_numerator, const T* alpha_denominator, const T* x, T beta,       \
+                                  const T* beta_numerator, const T* beta_denominator, T* y) {                                                    \
+    axpby_of_quotients<T>(n, alpha, alpha_numerator, alpha_denominator, x, beta, beta_numerator, beta_denominator, y);                           \
+  }                                                                                                                                              \
+  extern "C" __global__ void __launch_bounds__(threads, 1) sum_##letter(unsigned long long count, const T* numbers, T* result) {                 \
+    sum<T>(count, numbers, result);                                                                                                              \
   }                                                                                                                                              \
   extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                          \
       block_dots_##letter(unsigned long long n, unsigned block, const T* x, const T* y, T* sums) {                                               \

@@ -16,6 +16,9 @@ namespace semcache::linalg::gpu {
 /// @throws ConfigurationError  NVRTC or the driver cannot be loaded; the text names the files that were looked for, and the remedy
 /// @throws DeviceError  the kernels cannot be compiled or launched; the text names the routine and the device, and has NVRTC's log
 void axpby(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y);
+void axpby_of_quotients(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const Quotient& of_alpha, const void* x,
+                        const void* beta, const Quotient& of_beta, void* y);
+void sum(const runtime::Stream& stream, Scalar type, std::uint64_t count, const void* numbers, void* result);
 void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y, void* sums);
 void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
           const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y);

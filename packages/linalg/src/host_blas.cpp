@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "block_sums.hpp"
 #include "library.hpp"
 
 #include <algorithm>
@@ -102,6 +103,20 @@ class HostBlas : public Library {
         else to[i] = scaled(of_x, from[i]) + scaled(of_y, to[i]);
       }
     });
+  }
+  void axpby_of_quotients(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const Quotient& of_alpha, const void* x,
+                          const void* beta, const Quotient& of_beta, void* y) override {
+    with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      const auto times = [](T factor, const Quotient& q) {
+        return q.numerator == nullptr ? factor : factor * (*static_cast<const T*>(q.numerator) / *static_cast<const T*>(q.denominator));
+      };
+      const T of_x = times(*static_cast<const T*>(alpha), of_alpha), of_y = times(*static_cast<const T*>(beta), of_beta);
+      axpby(stream, type, n, &of_x, x, &of_y, y);
+    });
+  }
+  void sum(const runtime::Stream&, Scalar type, std::uint64_t count, const void* numbers, void* result) override {
+    with_type(type, [&](auto zero) { *static_cast<decltype(zero)*>(result) = sum_of(static_cast<const decltype(zero)*>(numbers), count); });
   }
   void block_dots(const runtime::Stream&, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y, void* sums) override {
     with_type(type, [&](auto zero) {

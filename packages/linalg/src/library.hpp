@@ -21,6 +21,12 @@ inline constexpr Scalar scalar_of<std::complex<float>> = Scalar::c;
 template <>
 inline constexpr Scalar scalar_of<std::complex<double>> = Scalar::z;
 
+/// A quotient of numbers of a scalar type, at addresses of the device; one, where there is no numerator.
+struct Quotient {
+  const void* numerator = nullptr;
+  const void* denominator = nullptr;
+};
+
 /// The routines that compute one task on one device. Sizes fit 32 bits. Coefficients are in host memory.
 /// Threads: any. The calling thread is in a launch on the stream, and the stream's device is current.
 class Library {
@@ -47,6 +53,11 @@ class Library {
                      std::int32_t ldc) = 0;
   /// y = alpha x + beta y. Where beta is zero y is not read, and may be x; where beta is not and alpha is, x is not read.
   virtual void axpby(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y) = 0;
+  /// The same with each factor times a quotient of numbers on the device.
+  virtual void axpby_of_quotients(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const Quotient& of_alpha,
+                                  const void* x, const void* beta, const Quotient& of_beta, void* y) = 0;
+  /// result = the sum of some numbers, in the order of `sum_of` (block_sums.hpp).
+  virtual void sum(const runtime::Stream& stream, Scalar type, std::uint64_t count, const void* numbers, void* result) = 0;
   virtual void gemv(const runtime::Stream& stream, Scalar type, char transpose, std::int32_t m, std::int32_t n, const void* alpha, const void* a,
                     std::int32_t lda, const void* x, const void* beta, void* y) = 0;
   /// sums[i] = sum over block i of conj(x) y, for blocks of `block` elements, of which the last may be shorter; each in the same order always.

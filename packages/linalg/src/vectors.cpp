@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "block_sums.hpp"
 #include "call.hpp"
 
 #include <semcache/linalg/vectors.hpp>
@@ -11,6 +12,7 @@
 #include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace semcache::linalg {
 
@@ -94,18 +96,6 @@ class Sums {
   bool awaited_ = false;
 };
 
-/// Adds numbers in an order that only their count decides: eight sums of every eighth one, and then the sum of these.
-template <class T>
-T sum_of(const T* numbers, std::uint64_t count) {
-  T sums[8] = {};
-  std::uint64_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    for (std::uint64_t k = 0; k < 8; ++k) sums[k] += numbers[i + k];
-  }
-  for (std::uint64_t k = 0; i + k < count; ++k) sums[k] += numbers[i + k];
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
-
 /// Sums of vectors so large are cut into such pieces, each of which begins as soon as what it uses is there, and of which the host gets the first
 /// while others are computed.
 constexpr std::uint64_t piece_bytes = std::uint64_t{128} << 20;
@@ -172,28 +162,46 @@ void scal(std::int64_t n, T alpha, T* x) {
   });
 }
 
+namespace {
+
+/// The blocks of a dot product, and its tasks, which read operands 0 and 1.
+struct Blocks {
+  std::uint64_t elements, count;
+};
+Blocks blocks_of(std::uint64_t n) noexcept {
+  const std::uint64_t block = policy::block_elements(n);
+  return {block, (n + block - 1) / block};
+}
 template <class T>
-T dot(std::int64_t n, const T* x, const T* y) {
-  expect_count("dot", n);
-  if (n == 0) return T(0);
-  const auto count = static_cast<std::uint64_t>(n);
-  const std::uint64_t block = policy::block_elements(count), blocks = (count + block - 1) / block;
-  Sums sums(blocks * sizeof(T));
-  const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
+std::vector<Task> cut_dot(std::int64_t n, const Matrix& x, std::uint64_t block) {
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  VectorCut along = cut_vector(operands[0], true, seconds);
-  if (!between_blocks(along.runs, block)) along = cut_vector(operands[0], false, seconds);
+  VectorCut along = cut_vector(x, true, seconds);
+  if (!between_blocks(along.runs, block)) along = cut_vector(x, false, seconds);
   std::vector<Task> cut;
   for (const policy::Held& h : to_fit(along.runs, 2 * sizeof(T), block)) {
     const Rectangle elements{h.run.begin, h.run.end, 0, 1};
     cut.push_back({h.device, 0, {{0, elements, Access::read}, {1, elements, Access::read}}});
   }
   note_call("dot", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
+  return cut;
+}
+
+}  // namespace
+
+template <class T>
+T dot(std::int64_t n, const T* x, const T* y) {
+  expect_count("dot", n);
+  if (n == 0) return T(0);
+  const auto [block, blocks] = blocks_of(static_cast<std::uint64_t>(n));
+  Sums sums(blocks * sizeof(T));
+  const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
+  const std::vector<Task> cut = cut_dot<T>(n, operands[0], block);
   Library& compute = library();
   T* const all = static_cast<T*>(sums.data());
+  const std::uint64_t of_block = block;  // lambdas capture no structured binding
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& of = task.parts[0].where;
-    compute.block_dots(stream, scalar_of<T>, rows_of(of), block, at[0].data, at[1].data, all + of.row_begin / block);
+    compute.block_dots(stream, scalar_of<T>, rows_of(of), of_block, at[0].data, at[1].data, all + of.row_begin / of_block);
   });
   sums.wait_for(cut);
   for (const Task& t : cut) {
@@ -207,11 +215,152 @@ RealOf<T> nrm2(std::int64_t n, const T* x) {
   return std::sqrt(std::real(dot(n, x, x)));
 }
 
+// --- numbers that stay on the devices ------------------------------------------------------------------------------------
+
+/// The sums of a dot product's blocks are an array, of which each device has computed a part. A device that needs the number itself adds them all.
+template <class T>
+struct DeviceScalar<T>::State : base::Uncopied {
+  State() {
+    (void)runtime::device_ordinal(0);  // starts the runtime
+    epoch = runtime::epoch();
+    on_devices.resize(static_cast<std::size_t>(device_count()));
+  }
+  ~State() {
+    if (epoch != runtime::epoch()) return;  // its arrays ended with their runtime
+    if (sums != nullptr) runtime::deallocate(sums);
+    for (const OnDevice& d : on_devices) {
+      if (d.number != nullptr) runtime::deallocate(d.number);
+    }
+  }
+  void expect_current() const {
+    SEMCACHE_EXPECTS(epoch == runtime::epoch(), "a linalg::DeviceScalar of a runtime that has ended: make it after the start of the next one");
+  }
+  void expect_computed() const {
+    expect_current();
+    SEMCACHE_EXPECTS(blocks > 0, "a linalg::DeviceScalar has no value yet: linalg::dot computes it");
+  }
+  /// Makes room for the sums of a new dot product.
+  void begin(std::uint64_t of_blocks) {
+    expect_current();
+    if (of_blocks != blocks) {
+      if (sums != nullptr) runtime::deallocate(std::exchange(sums, nullptr));
+      blocks = 0;
+      sums = static_cast<T*>(runtime::allocate_host("sums of blocks (linalg)", std::max<std::uint64_t>(1, of_blocks) * sizeof(T), nullptr, true));
+    }
+    blocks = of_blocks;
+    for (OnDevice& d : on_devices) d.is_current = false;
+  }
+  [[nodiscard]] Matrix matrix() const noexcept { return {sums, blocks, 1, blocks, sizeof(T)}; }
+  /// Returns the array on the device that has the number, or will have it when its tasks so far are done.
+  T* number_on(std::uint32_t device) {
+    OnDevice& d = on_devices.at(device);
+    if (d.number == nullptr) d.number = static_cast<T*>(runtime::allocate_device("sum (linalg)", sizeof(T), device));
+    if (d.is_current) return d.number;
+    const std::vector<Matrix> operands{matrix(), vector_of(d.number, 1)};
+    const std::vector<Task> one{{device, 0, {{0, {0, blocks, 0, 1}, Access::read}, {1, {0, 1, 0, 1}, Access::overwrite}}}};
+    Library& compute = library();
+    tasks::run(one, operands, [&](const runtime::Stream& stream, const Task&, const Operand* at) {
+      compute.sum(stream, scalar_of<T>, blocks, at[0].data, at[1].data);
+    });
+    d.is_current = true;
+    return d.number;
+  }
+
+  struct OnDevice {
+    T* number = nullptr;
+    bool is_current = false;
+  };
+  std::uint64_t epoch = 0;
+  T* sums = nullptr;
+  std::uint64_t blocks = 0;
+  std::vector<OnDevice> on_devices;
+};
+
+/// What the calls need of a DeviceScalar.
+struct DeviceScalarAccess {
+  template <class T>
+  static typename DeviceScalar<T>::State& of(const DeviceScalar<T>& s) noexcept { return *s.state_; }
+};
+
+template <class T>
+DeviceScalar<T>::DeviceScalar() : state_(std::make_unique<State>()) {}
+template <class T>
+DeviceScalar<T>::~DeviceScalar() = default;
+template <class T>
+T DeviceScalar<T>::get() const {
+  state_->expect_computed();
+  access(state_->sums, state_->blocks * sizeof(T), Access::read);
+  return sum_of(state_->sums, state_->blocks);
+}
+
+template <class T>
+void dot(std::int64_t n, const T* x, const T* y, DeviceScalar<T>& result) {
+  expect_count("dot", n);
+  auto& to = DeviceScalarAccess::of(result);
+  if (n == 0) {  // one block, of nothing
+    to.begin(1);
+    access(to.sums, sizeof(T), Access::overwrite);
+    to.sums[0] = T(0);
+    return;
+  }
+  const auto [block, blocks] = blocks_of(static_cast<std::uint64_t>(n));
+  to.begin(blocks);
+  const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n), to.matrix()};
+  std::vector<Task> cut = cut_dot<T>(n, operands[0], block);
+  for (Task& t : cut) {
+    const Rectangle& of = t.parts[0].where;
+    t.parts.push_back({2, {of.row_begin / block, (of.row_end + block - 1) / block, 0, 1}, Access::overwrite});
+  }
+  Library& compute = library();
+  const std::uint64_t of_block = block;  // lambdas capture no structured binding
+  tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
+    compute.block_dots(stream, scalar_of<T>, rows_of(task.parts[0].where), of_block, at[0].data, at[1].data, at[2].data);
+  });
+}
+
+template <class T>
+void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, const typename FactorOf<T>::type& beta, T* y) {
+  if (alpha.numerator == nullptr && beta.numerator == nullptr) return axpby(n, alpha.times, x, beta.times, y);
+  expect_count("axpby", n);
+  const DeviceScalar<T>* const numbers[] = {alpha.numerator, alpha.denominator, beta.numerator, beta.denominator};
+  for (const DeviceScalar<T>* const s : numbers) {
+    if (s != nullptr) DeviceScalarAccess::of(*s).expect_computed();
+  }
+  if (n == 0) return;
+  std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
+  const bool reads_y = beta.numerator != nullptr || beta.times != T(0);
+  const VectorCut along = cut_vector(operands[reads_y ? 1 : 0], true, 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second);
+  std::vector<Task> cut = cut_sum(to_fit(along.runs, 2 * sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read, reads_y ? Access::read_write : Access::overwrite});
+  // Each task reads the numbers that its own device has.
+  for (Task& t : cut) {
+    for (const DeviceScalar<T>* const s : numbers) {
+      if (s == nullptr) continue;
+      t.parts.push_back({static_cast<std::uint32_t>(operands.size()), {0, 1, 0, 1}, Access::read});
+      operands.push_back(vector_of(DeviceScalarAccess::of(*s).number_on(t.device), 1));
+    }
+  }
+  note_call("axpby", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
+  Library& compute = library();
+  tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
+    std::size_t next = 2;
+    const auto quotient = [&](const Factor<T>& f) {
+      if (f.numerator == nullptr) return Quotient{};
+      next += 2;
+      return Quotient{at[next - 2].data, at[next - 1].data};
+    };
+    const Quotient of_alpha = quotient(alpha), of_beta = quotient(beta);
+    compute.axpby_of_quotients(stream, scalar_of<T>, rows_of(task.parts[1].where), &alpha.times, of_alpha, at[0].data, &beta.times, of_beta, at[1].data);
+  });
+}
+
 #define SEMCACHE_LINALG_INSTANTIATE(T)                                \
   template SEMCACHE_API void axpby(std::int64_t, T, const T*, T, T*); \
   template SEMCACHE_API void scal(std::int64_t, T, T*);               \
   template SEMCACHE_API T dot(std::int64_t, const T*, const T*);      \
-  template SEMCACHE_API RealOf<T> nrm2(std::int64_t, const T*);
+  template SEMCACHE_API RealOf<T> nrm2(std::int64_t, const T*);       \
+  template class SEMCACHE_API DeviceScalar<T>;                        \
+  template SEMCACHE_API void dot(std::int64_t, const T*, const T*, DeviceScalar<T>&); \
+  template SEMCACHE_API void axpby(std::int64_t, const FactorOf<T>::type&, const T*, const FactorOf<T>::type&, T*);
 SEMCACHE_LINALG_INSTANTIATE(float)
 SEMCACHE_LINALG_INSTANTIATE(double)
 SEMCACHE_LINALG_INSTANTIATE(std::complex<float>)
