@@ -647,6 +647,15 @@ inline const std::vector<Scenario>& scenarios() {
          }
          w.pair_d.content = w.pair_h.content;
        }},
+      {"prefetches", "h1 h2 pair_h announced_h pair_d announced_d",
+       [](World& w) {
+         w.kernel(w.pair_d, {page, size}, 76);
+         w.pair_h.content = w.pair_d.content;
+         for (Array* a : {&w.h1, &w.h2, &w.pair_h, &w.announced_h}) {
+           (void)w.attempt([&] { w.e().host_access.prefetch(*a->memory, {100, 9000}); });
+           (void)w.attempt([&] { w.e().host_access.prefetch(*a->memory, a->memory->all()); });
+         }
+       }},
       {"a host access that overwrites", "h1 pair_h announced_h pair_d announced_d",
        [](World& w) {
          for (Array* a : {&w.h1, &w.pair_h, &w.announced_h}) {
