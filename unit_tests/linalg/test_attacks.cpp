@@ -115,6 +115,45 @@ TEST_F(LinalgAttacks, SmallPartsOfVectorsFitWhereAWholeVectorDoes) {
   });
 }
 
+// Nor does a call on parts that are not small, whether it comes before or behind the calls that made the large tiles.
+TEST_F(LinalgAttacks, PartsOfVectorsFitWhereOneWholeVectorDoes) {
+  const Setting budget("SEMCACHE_DEVICE_MEMORY", "16M");
+  for (const bool before : {false, true}) {
+    on_devices(1, [&] {
+      constexpr std::int64_t n = 1200 * 1024, part = 320 * 1024;  // 9.4 and 2.5 MiB
+      Array<double> x(n, Where::host), y(n, Where::host);
+      std::fill(x.data(), x.data() + n, 1.0);
+      std::fill(y.data(), y.data() + n, 1.0);
+      if (before) axpby(part, 1.0, x.data(), 1.0, y.data());
+      scal(n, 2.0, x.data());
+      scal(n, 2.0, y.data());
+      EXPECT_NO_THROW(axpby(part, 1.0, x.data(), 1.0, y.data()));
+      EXPECT_EQ(y.data()[part - 1], before ? 6.0 : 4.0);
+      EXPECT_EQ(y.data()[part], 2.0);
+    });
+  }
+}
+
+// The tasks of a product with a symmetric matrix may fill the device, so there is no room for tiles of other calls.
+TEST_F(LinalgAttacks, PartsOfAProductFitWhereOtherCallsHaveUsedWholeMatrices) {
+  const Setting budget("SEMCACHE_DEVICE_MEMORY", "16M");
+  for (const bool before : {false, true}) {
+    on_devices(1, [&] {
+      constexpr std::int64_t m = 1000, n = 700;  // A: 7.6 MiB; B and C: 5.3 MiB each
+      Array<double> a(m * m, Where::host), b(m * n, Where::host), c(m * n, Where::host);
+      for (const Array<double>* array : {&a, &b, &c}) std::fill(array->data(), array->data() + array->count(), 1.0);
+      const auto product = [&] {
+        symm(Side::left, Triangle::upper, m, n, 1.0, a.data(), m, b.data(), m, 0.0, c.data(), m);
+      };
+      if (before) product();
+      scal(m * n, 2.0, b.data());
+      scal(m * n, 2.0, c.data());
+      EXPECT_NO_THROW(product());
+      EXPECT_EQ(c.data()[m * n - 1], 2.0 * m);
+    });
+  }
+}
+
 // A share that does not fit is cut into tasks that do, each with tiles of its own.
 TEST_F(LinalgAttacks, TasksThatFitTheBudgetNeedNotFitTogether) {
   const Setting budget("SEMCACHE_DEVICE_MEMORY", "1M");

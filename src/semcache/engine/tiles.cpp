@@ -21,7 +21,12 @@ bool holds(const Memory& tile, const Region& where, std::uint64_t unit) noexcept
 
 Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit) {
   const std::uint64_t least_large = s_.devices.at(device)->memory->budget_bytes() / 16;
-  const auto is_far_larger = [&](const Memory& tile) { return tile.bytes > least_large && tile.bytes / 4 > where.size(); };
+  const auto is_far_larger = [&](const Memory& tile) { return tile.bytes > least_large && tile.bytes / 2 > where.size(); };
+  // Of the tiles that are a little larger the largest is taken, otherwise the smallest.
+  const auto worth = [&](const Memory& tile) {
+    const auto bytes = static_cast<std::int64_t>(tile.bytes);
+    return tile.bytes <= where.size() + least_large ? bytes : -bytes;
+  };
   {
     const Transaction t(transactions_);
     if (array.live && array.datum.valid()) {
@@ -30,7 +35,7 @@ Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& 
         Tile* best = nullptr;
         for (Tile& tile : found->second) {
           if (tile.memory->space != device_space(device) || !holds(*tile.memory, where, unit) || is_far_larger(*tile.memory)) continue;
-          if (best == nullptr || tile.memory->bytes > best->memory->bytes) best = &tile;
+          if (best == nullptr || worth(*tile.memory) > worth(*best->memory)) best = &tile;
         }
         if (best != nullptr) {
           ++best->users;

@@ -24,8 +24,9 @@ class Tiles : Parts {
 
   /// Finds a tile of the array on the device in which `where` lies as a rectangle, or makes one of exactly these bytes. The caller uses it
   /// until `release`, and finds the place in it by `memory::in_memory`. Of several the largest is taken: calls that need a part, and calls that
-  /// need the part and what is around it, then use the same memory, and nothing is copied between two tiles. But a tile that is much larger than
-  /// what is needed is not taken, because all of its memory must be on the device when it is used.
+  /// need the part and what is around it, then use the same memory, and nothing is copied between two tiles. But all of a tile's memory must be on
+  /// the device when it is used, together with the call's other operands. So of tiles that have more than a sixteenth of the device's budget beyond
+  /// what is needed the smallest is taken, and none that is larger than that and more than twice what is needed.
   /// @param unit  bytes of an element: the columns of a tile begin a whole number of elements apart
   /// @throws UsageError, OutOfMemory, std::bad_alloc  as `Lifetimes::allocate_part`
   Memory& acquire(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit = 1);
