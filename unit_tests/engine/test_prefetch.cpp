@@ -61,6 +61,22 @@ TEST(Prefetch, OfWhatIsOverwrittenMeanwhileIsInVain) {
   p.expect_device(d, {0, 4096}, 3);
 }
 
+/// Every later access goes through the list of transfers under way, so those that have ended must not stay in it until the host reads.
+TEST(Prefetch, OfManyPartsForgetsWhatHasArrived) {
+  Program::Options o = Program::defaults();
+  o.device.eagerness = 60;
+  Program p(o);
+  constexpr std::uint64_t large = 256 * 4096;
+  Memory& d = p.on_device(large);
+  Memory& h = p.on_host(large, &d);
+  p.kernel_write(&stream_a, d, d.all(), 1);
+  p.expect_host(h, 1);  // from now on the pages are page-locked
+  p.kernel_write(&stream_a, d, d.all(), 2);
+  for (std::uint64_t at = 0; at < large; at += 4096) p.engine().host_access.prefetch(h, {at, at + 4096});
+  EXPECT_LT(p.engine().state().flights.size(), 128u);
+  p.expect_host(h, 2);
+}
+
 TEST(Prefetch, OfFreedMemoryIsAnErrorOfTheCaller) {
   Program p;
   Memory& d = p.on_device(size);

@@ -299,7 +299,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   }
   flight.work = note_use(queue, m, on_device, mode);
   s_.flights.splice(s_.flights.end(), flights);
-  if (!to_host && s_.flights.size() > 64) forget_finished_flights();
+  if (s_.flights.size() > 64) forget_finished_flights();
 }
 
 bool Executor::permits(const std::byte* address, std::uint64_t n, platform::Protection needed) const {
