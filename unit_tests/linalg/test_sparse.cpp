@@ -224,6 +224,24 @@ TEST_F(LinalgSparse, TheMatrixOfAProductWithSeveralVectorsMovesOnce) {
   }
 }
 
+// With little memory a product with several vectors is several products. An error of the caller is found before the first one.
+TEST_F(LinalgSparse, AProductWithSeveralVectorsIsRefusedAsAWhole) {
+  ::setenv("SEMCACHE_DEVICE_MEMORY", "1M", 1);
+  const base::AtEnd as_before([] { ::unsetenv("SEMCACHE_DEVICE_MEMORY"); });
+  const Matrix<double> m = tridiagonal(8000);
+  for (const bool short_x : {false, true}) {
+    on_devices(2, [&] {
+      constexpr std::size_t n = 8000, columns = 20;
+      const OnArrays<double> a(m, Where::host);
+      Array<double> x(n * (columns - (short_x ? 3 : 0)), Where::host), y(n * (columns - (short_x ? 0 : 3)), Where::host);
+      x.set(std::vector<double>(x.count(), 1.0));
+      y.set(std::vector<double>(y.count(), 5.0));
+      EXPECT_THROW(spmm(columns, 1.0, a.csr, x.data(), n, 0.0, y.data(), n), UsageError);
+      EXPECT_EQ(y.get(), std::vector<double>(y.count(), 5.0));
+    });
+  }
+}
+
 TEST_F(LinalgSparse, EachByteOfTheMatrixCrossesOnceAndThenOnlyWhatHasChanged) {
   const Matrix<double> m = laplace(12);
   const auto rows = static_cast<std::uint64_t>(m.rows), entries = static_cast<std::uint64_t>(m.values.size());

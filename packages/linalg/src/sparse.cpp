@@ -105,6 +105,14 @@ void spmm(std::int64_t columns, T alpha, const Csr<T, Offset>& a, const T* x, st
   std::uint64_t longest = 1;
   for (const Pattern::Share& s : pattern->shares) longest = std::max(longest, pattern->around[s.device].size() + s.rows.size());
   const std::uint64_t at_once = std::clamp<std::uint64_t>(task_bytes() / (longest * sizeof(T)), 1, all_x.columns);
+  if (at_once < all_x.columns) {  // none of several products is refused when others have changed Y
+    Rectangle of_x{all_x.rows, 0, 0, all_x.columns};
+    for (const policy::Run& around : pattern->around) {
+      if (around.size() > 0) of_x = {std::min(of_x.row_begin, around.begin), std::max(of_x.row_end, around.end), 0, all_x.columns};
+    }
+    (void)tasks::held_bytes(all_y, {{0, all_y.rows, 0, all_y.columns}});
+    if (of_x.row_begin < of_x.row_end) (void)tasks::held_bytes(all_x, {of_x});
+  }
   for (std::uint64_t first = 0; first < all_x.columns; first += at_once) {
     Matrix some_x = all_x, some_y = all_y;
     some_x.columns = some_y.columns = std::min(at_once, all_x.columns - first);
