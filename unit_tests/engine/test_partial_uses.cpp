@@ -66,6 +66,22 @@ TEST(PartialUses, PageLockWhatIsUsedPartByPart) {
   EXPECT_TRUE(q.engine().state().pages->locked(q.h, q.h.all()));
 }
 
+/// Where page-locking fails, a launch behind each write of the host would close all pages of the chunk to try it again.
+TEST(PartialUses, DoNotTryToPageLockInVainAgainAndAgain) {
+  Program::Options o = Tiled::roomy();
+  o.device.registers_host = false;
+  Tiled p(o);
+  p.launch_parts(&streams[0], {{&p.d, p.d.all(), Access::read}});
+  int tries = 0;
+  for (int round = 0; round < 10; ++round) {
+    p.host_write(p.h, {100, 200}, 2);
+    p.platform().while_locking = [&] { ++tries; };
+    p.launch_parts(&streams[0], {{&p.d, ByteRange{0, page}, Access::read}});
+  }
+  EXPECT_LE(tries, 1);
+  p.platform().while_locking = nullptr;
+}
+
 TEST(PartialUses, CloseThePagesThatTheyReadAlone) {
   Tiled p;
   EXPECT_EQ(p.platform().protection(p.h.address), platform::Protection::read_write);

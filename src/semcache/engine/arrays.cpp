@@ -59,6 +59,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->used = std::move(used);
   m->locked.clear();
   m->lock_refused = false;
+  m->locks_fail = false;
   m->forecast = policy::FetchForecast();
   m->read_habit = policy::ReadHabit();
   m->sent_ahead = 0;

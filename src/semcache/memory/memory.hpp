@@ -113,6 +113,7 @@ struct alignas(64) Memory {
   bool opened_in_part = false;
   bool leaving = false;  ///< a side of an array that is about to be freed: its tiles need not stay for it
   // Host memory only:
+  bool locks_fail = false;        ///< page-locking failed when it was tried last
   std::uint32_t edge_before = 0;  ///< an adopted body: the bytes of the range in front of it, less than a page
   std::uint32_t edge_behind = 0;  ///< the same behind it
   bool open = false;              ///< never protected, so copies happen at the call

@@ -241,13 +241,14 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
     if (locked(m, {at, at + 1})) continue;
     const ByteRange chunk{round_down(at, registration_bytes_), std::min(chunk_end(at), m.bytes)};
-    // The transfer closes the pages that it uses, so those beside them matter.
+    // The transfer closes the pages that it uses, so those beside them matter. But where page-locking fails, it would be tried again behind each
+    // write of the host.
     const auto is_closed = [&](ByteRange pages) {
       return pages.begin >= pages.end || m.pages.all_of(pages, [](ByteRange, PageState s) { return s.protection != Protection::read_write; });
     };
     const ByteRange pages = around(m, chunk);
     const bool whole = range.contains(chunk) || (noticed && is_closed({pages.begin, round_down(range.begin, page_bytes_)}) &&
-                                                 is_closed({round_up(range.end, page_bytes_), pages.end}));
+                                                 is_closed({round_up(range.end, page_bytes_), pages.end}) && (!m.locks_fail || is_closed(pages)));
     // Has something been put into all of the chunk, other than zeros?
     const bool used = directory_.held(m.slot).all_of(chunk, [&](const Region&, directory::ValueRef ref) {
       return ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value;
@@ -279,7 +280,7 @@ std::byte* HostPages::lock(const Memory& m, ByteRange chunk) const {
 
 void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const std::vector<ByteRange>& readable) noexcept {
   m.locked[chunk.begin / registration_bytes_] = name;
-  m.lock_refused = name == nullptr;
+  m.lock_refused = m.locks_fail = name == nullptr;
   try {
     for (const ByteRange pages : readable) {
       if (directory_.fresh(m.slot, intersect(pages, m.all()))) (void)relax(m, pages, Protection::read);
