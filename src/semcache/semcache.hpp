@@ -54,7 +54,9 @@ SEMCACHE_API void access_2d(const void* address, std::size_t pitch, std::size_t 
 /// @throws UsageError  the range is not inside one tracked array of the host; nothing changed
 /// @throws OutOfMemory, DeviceError  a transfer cannot be submitted; every byte has its content
 /// Ordering: behind all launches, copies and calls that were submitted before. It waits for other work only where the array's pages are not
-/// page-locked yet, or where other code's kernels write the bytes. Threads: any; not from a signal handler.
+/// page-locked yet, where an earlier transfer of the same bytes is under way (of a prefetch that a launch has followed, say), or where other code's
+/// kernels write the bytes. It brings nothing if some of the bytes are just being written in a part on the host (runtime::HostUse).
+/// Threads: any; not from a signal handler.
 SEMCACHE_API void prefetch(const void* address, std::size_t bytes);
 
 /// Carries out the lazy copies that are pending for these bytes. After the call the memory holds its content physically, and
