@@ -140,7 +140,7 @@ SEMCACHE_C_API semcache_status semcache_access_2d(const void* address, size_t pi
 
 /*
  * Announces that the host will read tracked bytes soon, in a mirror or in adopted memory. They cross the link as soon as the kernels that write them
- * are done, and the call does not wait for them. A later access finds them there, or waits for their arrival.
+ * are done, and the call does not wait for these. A later access finds the bytes there, or waits for their arrival.
  */
 SEMCACHE_C_API semcache_status semcache_prefetch(const void* address, size_t bytes) SEMCACHE_C_NOEXCEPT;
 

@@ -67,7 +67,7 @@ void forget_all() noexcept {
 std::vector<std::int32_t> narrowed(const std::int64_t* row_pointers, std::uint64_t rows, std::int64_t entries) {
   std::vector<std::int32_t> narrow(rows + 1);
   for (std::uint64_t i = 0; i <= rows; ++i) {
-    SEMCACHE_EXPECTS(row_pointers[i] >= 0 && row_pointers[i] <= entries, "linalg::spmv: row pointer " + std::to_string(i) + " is " +
+    SEMCACHE_EXPECTS(row_pointers[i] >= 0 && row_pointers[i] <= entries, "linalg: a sparse matrix: row pointer " + std::to_string(i) + " is " +
                                                                              std::to_string(row_pointers[i]) + "; it must be from 0 to the number of entries, " +
                                                                              std::to_string(entries));
     narrow[i] = static_cast<std::int32_t>(row_pointers[i]);
@@ -121,10 +121,10 @@ NarrowRowPointers::~NarrowRowPointers() {
 Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
                     std::int64_t entries, std::size_t devices, std::uint64_t most_entries, std::uint64_t least_split) {
   SEMCACHE_EXPECTS(row_pointers[0] >= 0 && row_pointers[rows] <= entries,
-                   "linalg::spmv: the row pointers are from " + std::to_string(row_pointers[0]) + " to " + std::to_string(row_pointers[rows]) +
+                   "linalg: a sparse matrix: the row pointers are from " + std::to_string(row_pointers[0]) + " to " + std::to_string(row_pointers[rows]) +
                        "; they must lie between 0 and the number of entries, " + std::to_string(entries));
   for (std::uint64_t i = 0; i < rows; ++i) {
-    SEMCACHE_EXPECTS(row_pointers[i] <= row_pointers[i + 1], "linalg::spmv: row " + std::to_string(i) + " begins at entry " +
+    SEMCACHE_EXPECTS(row_pointers[i] <= row_pointers[i + 1], "linalg: a sparse matrix: row " + std::to_string(i) + " begins at entry " +
                                                                  std::to_string(row_pointers[i]) + " and ends at " +
                                                                  std::to_string(row_pointers[i + 1]) + ": row pointers must not descend");
   }
@@ -158,7 +158,7 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
     std::uint64_t first = columns, end = 0;
     for (std::uint64_t e = share.entries.begin; e < share.entries.end; ++e) {
       const std::int32_t c = column_indices[e];
-      SEMCACHE_EXPECTS(c >= 0 && static_cast<std::uint64_t>(c) < columns, "linalg::spmv: entry " + std::to_string(e) + " is in column " +
+      SEMCACHE_EXPECTS(c >= 0 && static_cast<std::uint64_t>(c) < columns, "linalg: a sparse matrix: entry " + std::to_string(e) + " is in column " +
                                                                               std::to_string(c) + " of a matrix of " + std::to_string(columns) +
                                                                               " columns");
       const auto column = static_cast<std::uint64_t>(c);
