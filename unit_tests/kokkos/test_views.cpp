@@ -315,6 +315,24 @@ KOKKOS_STOCK_TEST(KokkosView, AnnouncedUseOfViewsWithGaps) {
   }
 }
 
+KOKKOS_STOCK_TEST(KokkosView, AMirrorThatWillBeReadIsPrefetched) {
+  Vector a("a", 5000);
+  iota(a);
+  auto h = Kokkos::create_mirror_view(a);
+  Kokkos::deep_copy(h, a);
+  semcache::prefetch(h);
+  EXPECT_EQ(h(0), 0.0);
+  EXPECT_EQ(h(4999), 4999.0);
+  semcache::prefetch(Kokkos::subview(h, std::make_pair(10, 20)));
+  h(10) = -1;
+  semcache::prefetch(h);
+  EXPECT_EQ(h(10), -1.0);
+
+  Kokkos::View<double*, Kokkos::HostSpace> plain("plain", 3);
+  EXPECT_NO_THROW(semcache::prefetch(plain));
+  EXPECT_THROW(semcache::prefetch(a), semcache::UsageError);
+}
+
 KOKKOS_STOCK_TEST(KokkosView, AnnouncedUse) {
   Vector a("a", 100);
   iota(a);
