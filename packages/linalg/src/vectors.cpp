@@ -25,7 +25,9 @@ void expect_count(const char* routine, std::int64_t n) {
 /// Page-locked memory for the sums of blocks, which kernels write and the host reads behind them. It is kept for later calls.
 class Sums {
  public:
-  explicit Sums(std::size_t bytes) {
+  explicit Sums(std::size_t least_bytes) {
+    std::size_t bytes = 4096;
+    while (bytes < least_bytes) bytes *= 2;  // few sizes, so that vectors of several lengths use the same buffers
     (void)runtime::device_ordinal(0);  // starts the runtime
     runtime::before_end(&free_all);
     epoch_ = runtime::epoch();
