@@ -449,6 +449,9 @@ TEST_F(LinalgSparse, ScalarsOnDevicesAreRefusedBeforeTheyHaveAValueAndAfterTheir
     EXPECT_EQ(y.get(), std::vector<float>(100, 3));
     dot(0, x.data(), x.data(), none);
     EXPECT_EQ(none.get(), 0);
+    std::vector<float> nowhere(100);
+    EXPECT_THROW(dot(100, nowhere.data(), x.data(), none), UsageError);
+    EXPECT_THROW((void)none.get(), UsageError) << "a call that failed leaves no value";
     dot(50, x.data(), x.data(), none);  // of another length
     EXPECT_EQ(none.get(), 200);
     DeviceScalar<std::complex<double>> a, b;

@@ -39,7 +39,8 @@ std::size_t devices_for(const Options& o, double seconds_on_one) {
 
 std::size_t devices_for(const Options& o, double seconds_on_one, const std::vector<ProductOperand>& operands) {
   const std::size_t most = devices_at_most(o);
-  if (o.spread != Spread::automatic || policy::devices_that_pay(o.spread, seconds_on_one, most) < 2) return devices_for(o, seconds_on_one);
+  const std::size_t enough_work = policy::devices_that_pay(o.spread, seconds_on_one, most);
+  if (o.spread != Spread::automatic || enough_work < 2) return enough_work;
   std::vector<policy::HeldOperand> held;
   for (const ProductOperand& operand : operands) {
     const Matrix& m = *operand.matrix;

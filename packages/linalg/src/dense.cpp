@@ -68,7 +68,7 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const policy::Product product{operands[2].rows, operands[2].columns, static_cast<std::uint64_t>(k), ta, tb, beta != T(0)};
   const Options o = options();
   const double multiplications = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(k, 1));
-  const bool by_rows = product.m > product.n;  // which of A and B is cut
+  const bool by_rows = policy::grid_of(product, devices_at_most(o)).rows > 1;  // then A is cut, otherwise B
   const std::size_t devices = devices_for(o, seconds_of_product<T>(multiplications),
                                           {{&operands[0], !by_rows, Access::read}, {&operands[1], by_rows, Access::read},
                                            {&operands[2], false, beta == T(0) ? Access::overwrite : Access::read_write}});

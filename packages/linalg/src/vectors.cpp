@@ -134,18 +134,7 @@ bool between_blocks(const std::vector<policy::Held>& runs, std::uint64_t block) 
 
 template <class T>
 void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y) {
-  expect_count("axpby", n);
-  if (n == 0) return;
-  const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
-  const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  const VectorCut along = cut_vector(operands[beta == T(0) ? 0 : 1], true, seconds);
-  const Access of_y = beta == T(0) ? Access::overwrite : Access::read_write;
-  const std::vector<Task> cut = cut_sum(to_fit(along.runs, 2 * sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read, of_y});
-  note_call("axpby", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
-  Library& compute = library();
-  tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
-    compute.axpby(stream, scalar_of<T>, rows_of(task.parts[1].where), &alpha, at[0].data, &beta, at[1].data);
-  });
+  axpby(n, Factor<T>(alpha), x, Factor<T>(beta), y);
 }
 
 template <class T>
@@ -239,15 +228,16 @@ struct DeviceScalar<T>::State : base::Uncopied {
   }
   void expect_computed() const {
     expect_current();
-    SEMCACHE_EXPECTS(blocks > 0, "a linalg::DeviceScalar has no value yet: linalg::dot computes it");
+    SEMCACHE_EXPECTS(is_computed, "a linalg::DeviceScalar has no value yet: linalg::dot computes it");
   }
-  /// Makes room for the sums of a new dot product.
+  /// Makes room for the sums of a new dot product. There is no value until the call has set `is_computed`.
   void begin(std::uint64_t of_blocks) {
     expect_current();
+    is_computed = false;
     if (of_blocks != blocks) {
       if (sums != nullptr) runtime::deallocate(std::exchange(sums, nullptr));
       blocks = 0;
-      sums = static_cast<T*>(runtime::allocate_host("sums of blocks (linalg)", std::max<std::uint64_t>(1, of_blocks) * sizeof(T), nullptr, true));
+      sums = static_cast<T*>(runtime::allocate_host("sums of blocks (linalg)", of_blocks * sizeof(T), nullptr, true));
     }
     blocks = of_blocks;
     for (OnDevice& d : on_devices) d.is_current = false;
@@ -274,7 +264,8 @@ struct DeviceScalar<T>::State : base::Uncopied {
   };
   std::uint64_t epoch = 0;
   T* sums = nullptr;
-  std::uint64_t blocks = 0;
+  std::uint64_t blocks = 0;  ///< that `sums` has room for
+  bool is_computed = false;
   std::vector<OnDevice> on_devices;
 };
 
@@ -303,6 +294,7 @@ void dot(std::int64_t n, const T* x, const T* y, DeviceScalar<T>& result) {
     to.begin(1);
     access(to.sums, sizeof(T), Access::overwrite);
     to.sums[0] = T(0);
+    to.is_computed = true;
     return;
   }
   const auto [block, blocks] = blocks_of(static_cast<std::uint64_t>(n));
@@ -318,11 +310,11 @@ void dot(std::int64_t n, const T* x, const T* y, DeviceScalar<T>& result) {
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     compute.block_dots(stream, scalar_of<T>, rows_of(task.parts[0].where), of_block, at[0].data, at[1].data, at[2].data);
   });
+  to.is_computed = true;
 }
 
 template <class T>
 void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, const typename FactorOf<T>::type& beta, T* y) {
-  if (alpha.numerator == nullptr && beta.numerator == nullptr) return axpby(n, alpha.times, x, beta.times, y);
   expect_count("axpby", n);
   const DeviceScalar<T>* const numbers[] = {alpha.numerator, alpha.denominator, beta.numerator, beta.denominator};
   for (const DeviceScalar<T>* const s : numbers) {
@@ -331,8 +323,10 @@ void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, 
   if (n == 0) return;
   std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
   const bool reads_y = beta.numerator != nullptr || beta.times != T(0);
-  const VectorCut along = cut_vector(operands[reads_y ? 1 : 0], true, 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second);
-  std::vector<Task> cut = cut_sum(to_fit(along.runs, 2 * sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read, reads_y ? Access::read_write : Access::overwrite});
+  const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
+  const VectorCut along = cut_vector(operands[reads_y ? 1 : 0], true, seconds);
+  const Access of_y = reads_y ? Access::read_write : Access::overwrite;
+  std::vector<Task> cut = cut_sum(to_fit(along.runs, 2 * sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read, of_y});
   // Each task reads the numbers that its own device has.
   for (Task& t : cut) {
     for (const DeviceScalar<T>* const s : numbers) {
@@ -351,7 +345,12 @@ void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, 
       return Quotient{at[next - 2].data, at[next - 1].data};
     };
     const Quotient of_alpha = quotient(alpha), of_beta = quotient(beta);
-    compute.axpby_of_quotients(stream, scalar_of<T>, rows_of(task.parts[1].where), &alpha.times, of_alpha, at[0].data, &beta.times, of_beta, at[1].data);
+    const std::uint64_t count = rows_of(task.parts[1].where);
+    if (next == 2) {
+      compute.axpby(stream, scalar_of<T>, count, &alpha.times, at[0].data, &beta.times, at[1].data);
+    } else {
+      compute.axpby_of_quotients(stream, scalar_of<T>, count, &alpha.times, of_alpha, at[0].data, &beta.times, of_beta, at[1].data);
+    }
   });
 }
 

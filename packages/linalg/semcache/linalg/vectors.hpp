@@ -67,12 +67,13 @@ struct Factor {
   const DeviceScalar<T>* numerator = nullptr;
   const DeviceScalar<T>* denominator = nullptr;
 };
+/// The type by which calls take factors, so that numbers are converted to it.
 template <class T>
 struct FactorOf {
   using type = Factor<T>;
 };
 
-/// result = the sum of conj(x) y over n elements, as the other `dot` returns it. The call does not wait.
+/// result = the sum of conj(x) y over n elements, as the other `dot` returns it. The call does not wait. If it throws, `result` has no value.
 /// @throws OutOfMemory  the devices or the host have no memory for the sums of blocks
 template <class T>
 SEMCACHE_API void dot(std::int64_t n, const T* x, const T* y, DeviceScalar<T>& result);
