@@ -727,6 +727,7 @@ int main(int argc, char** argv) try {
   int devices = 0;
   int exit_code = 0;
   std::vector<std::string> only;
+  std::vector<int> threads_of_rates{1, 2, 4, 8};
   app.add_option("--matrix", matrix, "rows and columns of the matrix of which halves are copied (to the host and back: on a GPU); 0: none")
       ->capture_default_str();
   app.add_option("--bytes", bytes, "size of the swept array, and of the largest one that moves between devices (at most 1 GiB)")
@@ -738,6 +739,9 @@ int main(int argc, char** argv) try {
                  "the parts to be measured, all but beyond if missing; peers needs two devices, halves, rates, tiles, adopted and beyond a\n"
                  "GPU. beyond: an array 1.5 times as large as the device's memory (SEMCACHE_DEVICE_MEMORY; four times --bytes if missing)")
       ->check(CLI::IsMember({"sweep", "halves", "checks", "launches", "rates", "peers", "memory", "tiles", "adopted", "beyond"}));
+  app.add_option("--threads", threads_of_rates, "the numbers of threads whose launches `rates` measures")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   app.add_option("--pairs", pairs, "interleaved pairs per figure")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--json", json_file, "write the figures to this file");
   CLI11_PARSE(app, argc, argv);
@@ -774,7 +778,7 @@ int main(int argc, char** argv) try {
     if (measured("adopted")) report["adopted"] = adopted(bytes, pairs);
     if (beyond_budget) report["beyond"] = beyond(bytes / 4, pairs);
     if (measured("rates")) {
-      for (const int threads : {1, 2, 4, 8}) report["rates"][std::to_string(threads)] = rates(threads, pairs);
+      for (const int threads : threads_of_rates) report["rates"][std::to_string(threads)] = rates(threads, pairs);
     }
 #endif
     if (measured("peers")) {

@@ -74,8 +74,8 @@ std::vector<Task> tasks_of_triangle(const Level3& call, const Run& share, std::s
   const bool can_fit = elements_of(call, {{0, 1}, {0, 1}, false}) <= elements;
   std::vector<Block> blocks;
   for (const Run& columns : cut_by_area(share, call.n, lower, pieces)) {
-    const Block whole{columns, lower ? Run{columns.end, call.n} : Run{0, columns.begin}, true};
-    cut_to_fit(call, whole, can_fit ? elements / tasks_at_once : UINT64_MAX, blocks);
+    const Run beside = lower ? Run{columns.end, call.n} : Run{0, columns.begin};  // nvcc 13.0 crashes where this stands in the braces below
+    cut_to_fit(call, {columns, beside, true}, can_fit ? elements / tasks_at_once : UINT64_MAX, blocks);
   }
   std::vector<Task> tasks;
   for (const Block& b : blocks) tasks.push_back(task_of(call, b));
