@@ -40,12 +40,16 @@ std::unique_ptr<GemmSum> Calls::gemm_sum(std::int64_t n, const double* a, const 
 
 void Calls::jacobi(std::int64_t n, const double* a, const double* b, double* x, Iterations& iterations) {
   const HostArray<double> r(*this, "r", static_cast<std::size_t>(n));
-  for (int k = 0; k < iterations.count(); ++k) {
-    iterations.begin();
-    add(n, 1.0, b, 0.0, r.data());
-    multiply(n, -1.0, a, x, 1.0, r.data());
-    add(n, 1.0, r.data(), 1.0, x);
-    iterations.end(std::sqrt(dot(n, r.data(), r.data())));
+  iterations.begin();
+  for (int k = 0; k <= iterations.count(); ++k) {
+    if (k < iterations.count()) {
+      add(n, 1.0, b, 0.0, r.data());
+      multiply(n, -1.0, a, x, 1.0, r.data());
+      add(n, 1.0, r.data(), 1.0, x);
+      begin_dot(static_cast<std::size_t>(k % 2), n, r.data(), r.data());
+    }
+    // The host reads a norm while the devices are at the next iteration.
+    if (k > 0) iterations.end(std::sqrt(end_dot(static_cast<std::size_t>((k - 1) % 2))));
   }
   wait();
 }

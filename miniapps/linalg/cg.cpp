@@ -51,27 +51,38 @@ Outcome work(const Options& o, Variant& variant) {
   const HostArray<std::int32_t> row_pointers(variant, "row pointers", count + 1), columns(variant, "columns", static_cast<std::size_t>(entries));
   const HostArray<double> values(variant, "values", static_cast<std::size_t>(entries)), b(variant, "b", count), x(variant, "x", count);
   std::size_t e = 0, row = 0;
-  row_pointers[0] = 0;
-  b[0] = 0;
-  visit(o.matrix, o.n,
-        [&](std::int64_t column, double value) {
-          columns[e] = static_cast<std::int32_t>(column);
-          values[e++] = value;
-          b[row] += value;  // so that the solution is 1 everywhere
-        },
-        [&] {
-          row_pointers[++row] = static_cast<std::int32_t>(e);
-          if (row < count) b[row] = 0;
-        });
-  for (std::size_t i = 0; i < count; ++i) x[i] = 0;
+  const auto write = [&](bool pattern) {
+    e = row = 0;
+    if (pattern) row_pointers[0] = 0;
+    b[0] = 0;
+    visit(o.matrix, o.n,
+          [&](std::int64_t column, double value) {
+            if (pattern) columns[e] = static_cast<std::int32_t>(column);
+            values[e++] = value;
+            b[row] += value;  // so that the solution is 1 everywhere
+          },
+          [&] {
+            ++row;
+            if (pattern) row_pointers[row] = static_cast<std::int32_t>(e);
+            if (row < count) b[row] = 0;
+          });
+    for (std::size_t i = 0; i < count; ++i) x[i] = 0;
+  };
   const Csr a{rows, rows, entries, row_pointers.data(), columns.data(), values.data()};
 
   Outcome out;
-  out.problem_bytes = 12 * e + 4 * (count + 1) + 16 * count;
-  Iterations iterations(o.iterations, out.seconds, out.residuals);
-  const double rr = o.device_scalars ? variant.cg_with_device_scalars(a, b.data(), x.data(), o.iterations, out.seconds)
-                                     : variant.cg(a, b.data(), x.data(), iterations);
-  if (o.device_scalars) out.residuals.push_back(std::sqrt(rr));
+  out.problem_bytes = 12 * static_cast<std::uint64_t>(entries) + 4 * (count + 1) + 16 * count;
+  double rr = 0;
+  for (int solve = 0; solve < o.solves; ++solve) {
+    write(solve == 0);
+    out.seconds.clear();
+    out.residuals.clear();
+    Iterations iterations(o.iterations, out.seconds, out.residuals);
+    rr = o.device_scalars ? variant.cg_with_device_scalars(a, b.data(), x.data(), o.iterations, out.seconds)
+                          : variant.cg(a, b.data(), x.data(), iterations);
+    if (o.device_scalars) out.residuals.push_back(std::sqrt(rr));
+    if (!o.device_scalars) out.note_solve();
+  }
   if (!o.verify) return out;
   // The residual of the recurrence must be that of the solution, computed on the host.
   double squares = 0, scale = 0, sum = 0;

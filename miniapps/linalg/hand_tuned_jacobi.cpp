@@ -20,15 +20,18 @@ struct Part {
         a(device, rows * n),
         b(device, rows),
         r(device, rows),
-        sums(device, rows, block),
         in(device),
         compute(device),
         exchange(device),
         blas(device, compute),
         vectors_here(device),
-        x_ready(device),
         x_sent(device) {
     for (DeviceArray<double>& one : x) one = DeviceArray<double>(device, n);
+    for (int i = 0; i < 2; ++i) {
+      sums.emplace_back(device, rows, block);
+      summed.emplace_back(device);
+      x_ready.emplace_back(device);
+    }
     for (int t = 0; t < tiles; ++t) tile_here.emplace_back(device);
   }
 
@@ -36,10 +39,11 @@ struct Part {
   std::int64_t begin, rows;
   DeviceArray<double> a, b, r;
   DeviceArray<double> x[2];
-  BlockSums sums;
+  std::vector<BlockSums> sums;  ///< as x, those of two iterations
   Stream in, compute, exchange;
   Blas blas;
-  Event vectors_here, x_ready, x_sent;
+  Event vectors_here, x_sent;
+  std::vector<Event> summed, x_ready;  ///< of two iterations
   std::vector<Event> tile_here;
 };
 
@@ -83,9 +87,10 @@ void hand_tuned_jacobi(int devices, Copies& copies, std::int64_t n, const double
 
   std::vector<double> squares;
   std::size_t now = 0;  // which x is the iteration's
-  for (int k = 0; k < iterations.count(); ++k, now = 1 - now) {
-    iterations.begin();
+  iterations.begin();
+  for (int k = 0; k <= iterations.count(); ++k, now = 1 - now) {
     for (const Part& p : parts) {
+      if (k == iterations.count()) break;
       LINALG_EXPECT(cudaSetDevice(p.id));
       const double* const old_x = p.x[now].data();
       if (k == 0) {
@@ -108,28 +113,32 @@ void hand_tuned_jacobi(int devices, Copies& copies, std::int64_t n, const double
         subtract_product(p, old_x, 0, n);
       }
       add_residual(p, old_x + p.begin, p.x[1 - now].data() + p.begin);
-      p.x_ready.record(p.compute);
-      p.sums.start(p.r.data(), p.r.data(), p.compute, copies);
+      p.x_ready[now].record(p.compute);
+      p.sums[now].start(p.r.data(), p.r.data(), p.compute, copies);
+      p.summed[now].record(p.compute);
     }
-    // All devices have been told to wait for what was sent before, so the events can be recorded anew. Nobody reads the x that is made now: those
-    // who did so one iteration ago have been waited for.
+    // All devices have been told to wait for what was sent before, so the events can be recorded anew.
     for (const Part& p : parts) {
-      if (parts.size() == 1) break;
+      if (parts.size() == 1 || k == iterations.count()) break;
       LINALG_EXPECT(cudaSetDevice(p.id));
-      p.x_ready.hold_back(p.exchange);
+      p.x_ready[now].hold_back(p.exchange);
       for (const Part& other : parts) {
         if (other.id == p.id) continue;
+        if (k > 0) other.x_ready[1 - now].hold_back(p.exchange);  // the iteration before reads the x that is made now
         copies.between(other.x[1 - now].data() + p.begin, other.id, p.x[1 - now].data() + p.begin, p.id, p.rows, p.exchange);
       }
       p.x_sent.record(p.exchange);
     }
+    // The host reads a norm while the devices are at the next iteration.
+    if (k == 0) continue;
     squares.clear();
     for (const Part& p : parts) {
-      p.compute.wait();
-      p.sums.append_to(squares);
+      p.summed[1 - now].wait();
+      p.sums[1 - now].append_to(squares);
     }
     iterations.end(std::sqrt(sum_of(squares)));
   }
+  now = 1 - now;  // the last turn has computed nothing
 
   for (const Part& p : parts) {
     LINALG_EXPECT(cudaSetDevice(p.id));

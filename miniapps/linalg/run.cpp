@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <numeric>
 
 namespace linalg_miniapps {
 
@@ -42,6 +43,7 @@ void write_report(const Options& o, const Program& p, const Outcome& out, const 
   j["devices"] = facts.devices;
   j["device"] = {{"kind", facts.device_kind}, {"name", facts.device_name}};
   j["seconds"] = out.seconds;
+  if (!out.solve_seconds.empty()) j["solve_seconds"] = out.solve_seconds;
   if (!out.residuals.empty()) j["residual_history"] = out.residuals;
   if (o.verify) j["verified"] = out.error <= out.tolerance;
   if (o.verify) j["error"] = out.error;
@@ -55,12 +57,16 @@ void write_report(const Options& o, const Program& p, const Outcome& out, const 
 
 }  // namespace
 
+void Outcome::note_solve() { solve_seconds.push_back(std::accumulate(seconds.begin(), seconds.end(), 0.0)); }
+
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void Iterations::begin() { begin_ = now(); }
 void Iterations::end(double residual) {
+  const double end = now();
   residuals_.push_back(residual);
-  seconds_.push_back(now() - begin_);
+  seconds_.push_back(end - begin_);
+  begin_ = end;
 }
 
 int run(int argc, char** argv, const Program& program) {
@@ -73,6 +79,11 @@ int run(int argc, char** argv, const Program& program) {
   app.add_option("--variant", o.variant, describe_variants(program.kind))
       ->check(CLI::IsMember(variant_names(program.kind)))
       ->capture_default_str();
+  if (program.kind != Kind::products) {
+    app.add_option("--solves", o.solves, "solve so many times; the host writes the values of matrix and vectors anew before each")
+        ->check(CLI::Range(1, 1 << 20))
+        ->capture_default_str();
+  }
   if (program.kind == Kind::sparse) {
     app.add_option("--matrix", o.matrix, "the matrix")->check(CLI::IsMember(program.matrices))->capture_default_str();
     app.add_flag("--device-scalars", o.device_scalars,
@@ -105,6 +116,10 @@ int run(int argc, char** argv, const Program& program) {
     }
     if (!out.residuals.empty()) std::printf("residual %.5e after %zu iterations\n", out.residuals.back(), out.seconds.size());
     if (facts.device_kind != "emulated") std::printf("%.6f s, the median of %zu rounds or iterations\n", median(out.seconds), out.seconds.size());
+    if (facts.device_kind != "emulated" && out.solve_seconds.size() > 1) {
+      std::printf("%.6f s, the median of %zu solves behind the first\n", median({out.solve_seconds.begin() + 1, out.solve_seconds.end()}),
+                  out.solve_seconds.size() - 1);
+    }
     const bool right = out.error <= out.tolerance;  // false for NaN
     if (o.verify) std::printf("verified: %s, error %.3e (at most %.1e)\n", right ? "yes" : "NO", out.error, out.tolerance);
     if (!o.report.empty()) write_report(o, program, out, facts);

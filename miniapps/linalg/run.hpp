@@ -15,6 +15,7 @@ struct Options {
   std::int64_t n = 0;
   int devices = 0;     ///< 0: as SEMCACHE_DEVICES says
   int iterations = 0;
+  int solves = 1;      ///< of `jacobi` and `cg`
   std::string variant = "semcache";
   std::string matrix;  ///< of `cg`
   bool device_scalars = false;  ///< of `cg`
@@ -28,10 +29,13 @@ struct Options {
 struct Outcome {
   std::vector<double> seconds;          ///< of each round, or iteration
   std::vector<double> residuals;        ///< after each iteration; empty where there are none
+  std::vector<double> solve_seconds;    ///< of all iterations of each solve, the transfers of its data among them; `seconds` are those of the last
   double error = 0;                     ///< what `--verify` has found
   double tolerance = 0;                 ///< how large it may be
   std::uint64_t problem_bytes = 0;      ///< of the operands
 
+  /// Adds the sum of `seconds` to `solve_seconds`.
+  void note_solve();
   /// Makes `error` the larger one of both, or NaN if either is: an error that is no number is too large.
   void note_error(double next) noexcept {
     if (error == error && !(next <= error)) error = next;

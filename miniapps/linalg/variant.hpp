@@ -22,6 +22,7 @@ class Iterations {
  public:
   Iterations(int count, std::vector<double>& seconds, std::vector<double>& residuals) : count_(count), seconds_(seconds), residuals_(residuals) {}
   [[nodiscard]] int count() const noexcept { return count_; }
+  /// Begins an iteration, as `end` does, too.
   void begin();
   void end(double residual);
 

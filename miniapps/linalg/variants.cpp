@@ -34,6 +34,11 @@ class WithCache : public Calls {
   void multiply(const Csr& a, const double* x, double* y) override { linalg::spmv(1.0, a, x, 0.0, y); }
   void add(std::int64_t n, double alpha, const double* x, double beta, double* y) override { linalg::axpby(n, alpha, x, beta, y); }
   double dot(std::int64_t n, const double* x, const double* y) override { return linalg::dot(n, x, y); }
+  void begin_dot(std::size_t place, std::int64_t n, const double* x, const double* y) override {
+    if (!dots_[place]) dots_[place].emplace();
+    linalg::dot(n, x, y, *dots_[place]);
+  }
+  double end_dot(std::size_t place) override { return dots_[place]->get(); }
   void expect_reading(const double* first, std::int64_t count) override { semcache::prefetch(first, static_cast<std::size_t>(count) * sizeof(double)); }
   double cg_with_device_scalars(const Csr& a, const double* b, double* x, int count, std::vector<double>& seconds) override {
     using Factor = linalg::Factor<double>;
@@ -69,7 +74,13 @@ class WithCache : public Calls {
     const semcache::Statistics s = semcache::statistics();
     return {s.device_count, s.device_kind, s.device_name, s.total};
   }
-  void end() override { semcache::finalize(); }
+  void end() override {
+    for (auto& dot : dots_) dot.reset();
+    semcache::finalize();
+  }
+
+ private:
+  std::optional<linalg::DeviceScalar<double>> dots_[2];
 };
 
 /// A copy of host memory on the first device, as long as a call lasts.
