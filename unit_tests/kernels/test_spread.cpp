@@ -168,6 +168,19 @@ void expect_sparse_products() {
     for (int i = 0; i < n; ++i) {
       ASSERT_EQ(hy(i, 0), 2 * hx(i, 0) - (i > 0 ? hx(i - 1, 0) : 0) - (i + 1 < n ? hx(i + 1, 0) : 0)) << i;
     }
+    // Columns further apart than the matrix has rows, and packed ones. Rows behind those of the product keep their content.
+    const Matrix many_x = filled<Matrix>("many x", n + 4, 5, round), many_y = filled<Matrix>("many y", n + 2, 3, 7);
+    const auto three = Kokkos::subview(many_x, Pair(0, n), Pair(1, 4));
+    const Host h3 = elements(three);
+    KokkosSparse::spmv("N", 2.0, a, three, -1.0, many_y);
+    EXPECT_EQ(devices_of(Kokkos::subview(many_y, Pair(0, n), Pair(0, 1))), semcache::device_count());
+    const Host found = elements(many_y);
+    for (int i = 0; i < n + 2; ++i) {
+      for (int j = 0; j < 3; ++j) {
+        const double product = i >= n ? 0 : 2 * h3(i, j) - (i > 0 ? h3(i - 1, j) : 0) - (i + 1 < n ? h3(i + 1, j) : 0);
+        ASSERT_EQ(found(i, j), i >= n ? entry(i, j, 7) : 2 * product - entry(i, j, 7)) << i << ", " << j;
+      }
+    }
     // A kernel at home reads and writes what lies on all devices.
     Kokkos::parallel_for("next", Range(0, n), KOKKOS_LAMBDA(int i) { x(i) = y(i) + 1; });
     semcache::Exec().fence();

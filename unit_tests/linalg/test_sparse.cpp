@@ -519,5 +519,47 @@ TEST_F(LinalgSparse, ConjugateGradientsMoveOnlyWhatLiesBehindTheBorders) {
   }
 }
 
+/// Matrix and vectors of 1.9 times one device's budget: two devices hold them together, because a device has each vector in one piece of memory, with
+/// the room for what its rows refer to beside them. One device streams them, and both are right.
+TEST_F(LinalgSparse, ConjugateGradientsThatTwoDevicesHoldTogether) {
+  const Matrix<double> m = laplace(40);
+  const auto n = static_cast<std::size_t>(m.rows);
+  const auto size = static_cast<std::int64_t>(n);
+  const std::uint64_t bytes = 12 * m.values.size() + 4 * (n + 1) + 5 * 8 * n;
+  ::setenv("SEMCACHE_DEVICE_MEMORY", std::to_string(bytes * 10 / 19).c_str(), 1);
+  const base::AtEnd default_again([] { ::unsetenv("SEMCACHE_DEVICE_MEMORY"); });
+  std::vector<double> bits;
+  for (const int devices : {1, 2}) {
+    SCOPED_TRACE(devices);
+    const Statistics s = on_devices(devices, [&] {
+      const OnArrays<double> a(m, Where::host);
+      Array<double> b(n, Where::host), x(n, Where::host), r(n, Where::host), d(n, Where::host), q(n, Where::host);
+      b.set(m.times(std::vector<double>(n, 1.0)));
+      x.set(std::vector<double>(n, 0.0));
+      spmv(1.0, a.csr, x.data(), 0.0, q.data());
+      axpby(size, 1.0, b.data(), 0.0, r.data());
+      axpby(size, -1.0, q.data(), 1.0, r.data());
+      axpby(size, 1.0, r.data(), 0.0, d.data());
+      double rr = dot(size, r.data(), r.data());
+      for (int i = 0; i < 5; ++i) {
+        spmv(1.0, a.csr, d.data(), 0.0, q.data());
+        const double alpha = rr / dot(size, d.data(), q.data());
+        axpby(size, alpha, d.data(), 1.0, x.data());
+        axpby(size, -alpha, q.data(), 1.0, r.data());
+        const double next = dot(size, r.data(), r.data());
+        axpby(size, 1.0, r.data(), next / rr, d.data());
+        rr = next;
+      }
+      const std::vector<double> result = x.get();
+      if (bits.empty()) bits = result;
+      EXPECT_EQ(std::memcmp(bits.data(), result.data(), n * sizeof(double)), 0);
+    });
+    EXPECT_EQ(s.total.evictions == 0, devices == 2) << s.total.evictions;
+    if (devices == 2) {
+      EXPECT_EQ(s.total.h2d.bytes, bytes - 3 * 8 * n) << "r, d and q are made on the devices";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace semcache::linalg

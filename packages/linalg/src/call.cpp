@@ -68,6 +68,7 @@ namespace {
 /// A cut, and what the program wanted of calls when it was made.
 struct Cut {
   std::vector<policy::Run> rows;
+  std::vector<policy::Run> around;  ///< see `VectorCut`
   Spread spread;
   std::size_t devices;
 };
@@ -107,14 +108,14 @@ std::vector<policy::Held> in_order(const std::vector<policy::Run>& runs) {
 
 }  // namespace
 
-void note_cut(const std::vector<policy::Run>& rows) {
+void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around) {
   const Options o = options();
   const std::uint64_t all = rows.back().end;
   Cuts& c = cuts();
   const std::lock_guard<std::mutex> lock(c.mutex);
   if (c.epoch != runtime::epoch() || (c.of.size() >= most_cuts && c.of.count(all) == 0)) c.of.clear();
   c.epoch = runtime::epoch();
-  c.of[all] = {rows, o.spread, o.devices};
+  c.of[all] = {rows, around, o.spread, o.devices};
 }
 
 VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one) {
@@ -125,7 +126,9 @@ VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_o
     const std::lock_guard<std::mutex> lock(c.mutex);
     const auto found = c.of.find(vector.rows);
     const bool holds = c.epoch == runtime::epoch() && found != c.of.end() && found->second.spread == o.spread && found->second.devices == o.devices;
-    if (holds && found->second.rows.size() <= most) return {in_order(found->second.rows), "as the sparse matrix of as many rows"};
+    if (holds && found->second.rows.size() <= most) {
+      return {in_order(found->second.rows), "as the sparse matrix of as many rows", found->second.around};
+    }
   }
   const auto evenly_on = [&](std::size_t devices) {
     return in_order(policy::cut_evenly(vector.rows, devices, policy::block_elements(vector.rows)));
@@ -164,8 +167,8 @@ std::size_t devices_of_product(double multiplications) {
   return devices_for(options(), seconds_of_product<T>(multiplications));
 }
 template <class T>
-std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries) {
-  return devices_for(options(), seconds_of_sparse_product<T>(rows, entries));
+std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries, std::uint64_t columns) {
+  return devices_for(options(), seconds_of_sparse_product<T>(rows, entries) * static_cast<double>(columns));
 }
 template <class T>
 std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes) {
@@ -175,7 +178,7 @@ std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes) {
 
 #define SEMCACHE_LINALG_INSTANTIATE(T)                                                      \
   template SEMCACHE_API std::size_t devices_of_product<T>(double);                          \
-  template SEMCACHE_API std::size_t devices_of_sparse_product<T>(std::uint64_t, std::uint64_t); \
+  template SEMCACHE_API std::size_t devices_of_sparse_product<T>(std::uint64_t, std::uint64_t, std::uint64_t); \
   template SEMCACHE_API std::size_t devices_of_vectors(const T*, std::int64_t, double);
 SEMCACHE_LINALG_INSTANTIATE(float)
 SEMCACHE_LINALG_INSTANTIATE(double)

@@ -71,12 +71,16 @@ struct ProductOperand {
 
 /// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on, as long as the runtime
 /// and the options are the same.
-void note_cut(const std::vector<policy::Run>& rows);
+/// @param around  see `VectorCut`
+void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around);
 
 /// How a vector is cut.
 struct VectorCut {
   std::vector<policy::Held> runs;
   const char* why;  ///< for the report
+  /// For each device what lies around its run: where the memory for a run has room for that, too, a product with the matrix needs no other memory
+  /// for the vector. Empty: nothing is known, or it is much more than the run.
+  std::vector<policy::Run> around = {};
 };
 /// Cuts a vector for the devices: as the rows were cut of the sparse matrix of as many rows that was used last; else where devices hold it already,
 /// if several do in fair shares; else evenly, between blocks (`policy::block_elements`), for as many devices as pay.

@@ -118,6 +118,13 @@ NarrowRowPointers::~NarrowRowPointers() {
   if (epoch_ == runtime::epoch()) runtime::deallocate(data_);
 }
 
+/// Does each run of `around` contain the one of `runs`, and little more?
+static bool lie_close_around(const std::vector<Run>& around, const std::vector<Run>& runs) {
+  return std::equal(around.begin(), around.end(), runs.begin(), runs.end(), [](const Run& a, const Run& r) {
+    return a.begin <= r.begin && a.end >= r.end && a.size() - r.size() <= r.size() / 8;
+  });
+}
+
 Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
                     std::int64_t entries, std::size_t devices, std::uint64_t most_entries, std::uint64_t least_split) {
   SEMCACHE_EXPECTS(row_pointers[0] >= 0 && row_pointers[rows] <= entries,
@@ -183,6 +190,7 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
     share.needed = std::move(runs);
     p.shares.push_back(std::move(share));
   }
+  if (p.rows.size() > 1 && rows == columns && lie_close_around(p.around, p.rows)) p.room = p.around;
   return p;
 }
 

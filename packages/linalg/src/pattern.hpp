@@ -36,6 +36,8 @@ struct Pattern {
   std::vector<Share> shares;
   std::vector<policy::Run> rows;         ///< of each device
   std::vector<policy::Run> around;       ///< the columns from the first to the last that occur in a device's rows
+  /// `around`, where it is little more than `rows`, so that the memory for these rows of any vector has room for it; otherwise empty (see `VectorCut`)
+  std::vector<policy::Run> room;
   std::unique_ptr<const NarrowRowPointers> row_pointers;  ///< nullptr where those of the matrix have 32 bits
 };
 

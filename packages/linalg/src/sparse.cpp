@@ -23,9 +23,12 @@ void multiply(const char* routine, T alpha, const Csr<T, Offset>& a, const std::
   for (const Pattern::Share& s : pattern.shares) {
     const Rectangle of_entries{s.entries.begin, s.entries.end, 0, 1};
     const policy::Run& around = pattern.around[s.device];
+    const bool has_room = !pattern.room.empty() && 2 * pattern.room[s.device].size() * y.columns * sizeof(T) <= task_bytes();
+    const policy::Run room = has_room ? pattern.room[s.device] : policy::Run{};
     Task task{s.device, static_cast<std::uint32_t>(cut.size()) % tasks::lanes_of_device,
               {{0, {s.rows.begin, s.rows.end + 1, 0, 1}, Access::read}, {1, of_entries, Access::read}, {2, of_entries, Access::read},
-               {3, {s.rows.begin, s.rows.end, 0, y.columns}, beta == T(0) ? Access::overwrite : Access::read_write}}};
+               {3, {s.rows.begin, s.rows.end, 0, y.columns}, beta == T(0) ? Access::overwrite : Access::read_write,
+                {room.begin, room.end, 0, y.columns}}}};
     for (const policy::Run& r : s.needed) {
       task.parts.push_back({4, {r.begin, r.end, 0, x.columns}, Access::read, {around.begin, around.end, 0, x.columns}});
     }
@@ -79,7 +82,7 @@ std::pair<std::shared_ptr<const Pattern>, const std::int32_t*> pattern_for(const
   const std::shared_ptr<const Pattern> pattern =
       pattern_of({a.row_pointers, sizeof(Offset), a.column_indices, rows, static_cast<std::uint64_t>(a.columns), a.entries},
                  devices_for(o, seconds), task_bytes() / (sizeof(T) + sizeof(std::int32_t)), o.spread == Spread::always ? 0 : least_split);
-  note_cut(pattern->rows);
+  note_cut(pattern->rows, pattern->room);
   if constexpr (sizeof(Offset) == sizeof(std::int32_t)) return {pattern, a.row_pointers};
   else return {pattern, pattern->row_pointers->data()};
 }

@@ -102,17 +102,6 @@ class Sums {
 /// while others are computed.
 constexpr std::uint64_t piece_bytes = std::uint64_t{128} << 20;
 
-/// Cuts a sum of vectors into tasks. Several on one device come before the kernels of other calls that have not begun, because the host may wait.
-std::vector<Task> cut_sum(const std::vector<policy::Held>& pieces, const std::vector<Access>& operands) {
-  std::vector<Task> tasks = policy::cut(pieces, operands);
-  std::set<std::uint32_t> devices;
-  for (const Task& t : tasks) devices.insert(t.device);
-  if (tasks.size() > devices.size()) {
-    for (Task& t : tasks) t.lane = tasks::short_lane;
-  }
-  return tasks;
-}
-
 /// Cuts runs into pieces of which a task's operands fit, each a multiple of `grain`, but for the last one. Where fewer elements than that fit a
 /// third of the memory, each piece has as many, and the call fails where the whole memory has no room for them.
 std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::size_t bytes_of_element, std::uint64_t grain,
@@ -123,6 +112,29 @@ std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::siz
     for (const policy::Run& r : policy::cut_to_fit(h.run, most, grain)) pieces.push_back({r, h.device});
   }
   return pieces;
+}
+
+/// Gives the vectors room for what lies around their runs, where that of all operands fits.
+/// @param bytes_of_element  of all operands
+void make_room_around(std::vector<Task>& tasks, const VectorCut& along, std::size_t bytes_of_element) {
+  for (Task& t : tasks) {
+    if (t.device >= along.around.size() || along.around[t.device].size() * bytes_of_element > task_bytes()) continue;
+    for (policy::TaskPart& part : t.parts) part.together = {along.around[t.device].begin, along.around[t.device].end, 0, 1};
+  }
+}
+
+/// Cuts a sum of vectors into tasks. Several on one device come before the kernels of other calls that have not begun, because the host may wait.
+template <class T>
+std::vector<Task> cut_sum(const VectorCut& along, const std::vector<Access>& operands) {
+  const std::size_t bytes_of_element = operands.size() * sizeof(T);
+  std::vector<Task> tasks = policy::cut(to_fit(along.runs, bytes_of_element, 1, piece_bytes / sizeof(T)), operands);
+  make_room_around(tasks, along, bytes_of_element);
+  std::set<std::uint32_t> devices;
+  for (const Task& t : tasks) devices.insert(t.device);
+  if (tasks.size() > devices.size()) {
+    for (Task& t : tasks) t.lane = tasks::short_lane;
+  }
+  return tasks;
 }
 
 /// Are all cuts between blocks?
@@ -144,7 +156,7 @@ void scal(std::int64_t n, T alpha, T* x) {
   const std::vector<Matrix> operands{vector_of(x, n)};
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[0], true, seconds);
-  const std::vector<Task> cut = cut_sum(to_fit(along.runs, sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read_write});
+  const std::vector<Task> cut = cut_sum<T>(along, {Access::read_write});
   note_call("scal", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
@@ -173,6 +185,7 @@ std::vector<Task> cut_dot(std::int64_t n, const Matrix& x, std::uint64_t block) 
     const Rectangle elements{h.run.begin, h.run.end, 0, 1};
     cut.push_back({h.device, 0, {{0, elements, Access::read}, {1, elements, Access::read}}});
   }
+  make_room_around(cut, along, 2 * sizeof(T));
   note_call("dot", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   return cut;
 }
@@ -326,7 +339,7 @@ void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, 
   const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[reads_y ? 1 : 0], true, seconds);
   const Access of_y = reads_y ? Access::read_write : Access::overwrite;
-  std::vector<Task> cut = cut_sum(to_fit(along.runs, 2 * sizeof(T), 1, piece_bytes / sizeof(T)), {Access::read, of_y});
+  std::vector<Task> cut = cut_sum<T>(along, {Access::read, of_y});
   // Each task reads the numbers that its own device has.
   for (Task& t : cut) {
     for (const DeviceScalar<T>* const s : numbers) {

@@ -163,6 +163,7 @@ struct SPMV_MV<SEMCACHE_KERNELS_SPARSE_ARGUMENTS, Integer, true, Instantiated> {
 
   static void spmv_mv(const char mode[], const coefficient_type& alpha, const Matrix& a, const X& x,
                       const coefficient_type& beta, const Y& y) {
+    if (semcache::kernels::spreading::spmv(semcache::Exec(), mode[0], alpha, a, x, beta, y)) return;
     semcache::kernels::detail::product(semcache::Exec(), mode, a, x, beta, y, [&] {
       KokkosSparse::spmv(mode, alpha, semcache::kernels::detail::native_matrix(a), semcache::kernels::native(x), beta,
                          semcache::kernels::native(y));

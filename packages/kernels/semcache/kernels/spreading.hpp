@@ -330,11 +330,11 @@ bool nrm2(const Exec& exec, const R& r, const X& x, bool take_root) {
   return may_spread(exec) && at_home("nrm2", other_types);
 }
 
-/// y = alpha A x + beta y, of a CRS matrix with row pointers of 32 or 64 bits and columns of 32 bits.
+/// y = alpha A x + beta y, of a CRS matrix with row pointers of 32 or 64 bits and columns of 32 bits. x and y are vectors or multivectors.
 template <class Alpha, class Matrix, class X, class Beta, class Y>
 bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, const X& x, const Beta& beta, const Y& y) {
   using Values = typename Matrix::values_type;
-  if constexpr (X::rank == 1 && Y::rank == 1 && have_one_scalar<Values, X, Y>) {
+  if constexpr (X::rank == Y::rank && have_one_scalar<Values, X, Y>) {
     using T = scalar_of<Y>;
     using Size = typename Matrix::non_const_size_type;
     if constexpr ((sizeof(Size) == 4 || sizeof(Size) == 8) && sizeof(typename Matrix::non_const_ordinal_type) == 4 && is_number<Alpha, T> &&
@@ -346,12 +346,21 @@ bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, cons
       if (entries > std::numeric_limits<std::int32_t>::max()) return at_home("spmv", "because it has more than 2^31 - 1 entries");
       if (!are_tracked(a.values, a.graph.row_map, a.graph.entries, x, y)) return at_home("spmv", is_untracked);
       if (overlap(x, y)) return at_home("spmv", overlaps);
-      if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("spmv", has_strides);
-      if (is_better_at_home(linalg::devices_of_sparse_product<T>(rows, entries))) return at_home("spmv", does_not_pay);
       using Offset = std::conditional_t<sizeof(Size) == 4, std::int32_t, std::int64_t>;
-      linalg::spmv<T, Offset>(number<T>(alpha), {rows, columns, entries, reinterpret_cast<const Offset*>(a.graph.row_map.data()),
-                               reinterpret_cast<const std::int32_t*>(a.graph.entries.data()), data_of(a.values)}, data_of(x),
-                              number<T>(beta), data_of(y));
+      const linalg::Csr<T, Offset> matrix{rows, columns, entries, reinterpret_cast<const Offset*>(a.graph.row_map.data()),
+                                          reinterpret_cast<const std::int32_t*>(a.graph.entries.data()), data_of(a.values)};
+      if constexpr (X::rank == 1) {
+        if (!is_contiguous_vector(x) || !is_contiguous_vector(y)) return at_home("spmv", has_strides);
+        if (is_better_at_home(linalg::devices_of_sparse_product<T>(rows, entries))) return at_home("spmv", does_not_pay);
+        linalg::spmv<T, Offset>(number<T>(alpha), matrix, data_of(x), number<T>(beta), data_of(y));
+      } else {
+        const Layout of_x = layout_of(x), of_y = layout_of(y);
+        if (!of_x.known || !of_y.known) return at_home("spmv", has_strides);
+        if (of_x.transposed || of_y.transposed) return at_home("spmv", "because a multivector is kept by rows");
+        if (y.extent(1) != x.extent(1) || y.extent(1) == 0) return false;
+        if (is_better_at_home(linalg::devices_of_sparse_product<T>(rows, entries, y.extent(1)))) return at_home("spmv", does_not_pay);
+        linalg::spmm<T, Offset>(y.extent(1), number<T>(alpha), matrix, data_of(x), of_x.leading, number<T>(beta), data_of(y), of_y.leading);
+      }
       return true;
     }
   }

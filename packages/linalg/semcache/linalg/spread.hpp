@@ -38,9 +38,9 @@ SEMCACHE_API void set_options(const Options& options);
 /// Returns on how many devices a dense product of so many multiplications of two numbers of type T is computed.
 template <class T>
 [[nodiscard]] SEMCACHE_API std::size_t devices_of_product(double multiplications);
-/// Returns on how many devices a matrix of so many rows and entries is multiplied by a vector (`spmv`).
+/// Returns on how many devices a matrix of so many rows and entries is multiplied by a vector (`spmv`), or by so many at once (`spmm`).
 template <class T>
-[[nodiscard]] SEMCACHE_API std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries);
+[[nodiscard]] SEMCACHE_API std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries, std::uint64_t columns = 1);
 /// Returns on how many devices a function of vectors is computed. Vectors stay where they are: it is as many as the sparse matrix of as many rows
 /// has that was used last, or as hold this one already; otherwise as many as pay for so many bytes of all operands.
 /// @param vector  the one that decides, of n elements, in a tracked array
