@@ -98,6 +98,29 @@ TEST(PartialUses, CloseThePagesThatTheyReadAlone) {
   p.expect_device(p.d, {5 * page, 16 * page}, 2);
 }
 
+/// Each column that closes alone is a call of the kernel, and may be one more mapping. The transfers of a launch, each of some columns, must not add up
+/// to as many as there are columns.
+TEST(PartialUses, CloseFewPiecesHoweverManyTransfersTakeTheColumns) {
+  constexpr std::uint64_t columns = 2000;
+  const std::uint64_t pitch = 4 * page;
+  Program::Options o = Tiled::roomy();
+  o.engine.device_memory_bytes = 2 * columns * pitch;
+  o.engine.registration_bytes = 100 * pitch;  // a transfer stays within so many bytes of the host
+  Program p(o);
+  Memory& d = p.on_device(columns * pitch);
+  Memory& h = p.on_host(columns * pitch, &d);
+  p.host_write(h, h.all(), 1);
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    for (std::uint64_t half = 0; half < 2; ++half) {
+      const std::uint64_t before = p.platform().protect_calls;
+      p.launch_parts(&streams[0], {{&d, Region(half * pitch / 2, pitch / 2, columns, pitch), Access::read}});
+      EXPECT_LE(p.platform().protect_calls - before, 512u) << round << ", " << half;
+    }
+    p.expect_device(d, d.all(), round);
+    p.host_write(h, h.all(), round + 1);
+  }
+}
+
 TEST(PartialUses, FetchNothingThatTheyOverwrite) {
   Tiled p;
   p.launch_parts(&streams[0], {{&p.d, ByteRange{0, page}, Access::read}, {&p.d, ByteRange{page, 4 * page}, Access::overwrite}}, 2);

@@ -28,8 +28,12 @@ void HostPages::project(Memory& m, ByteRange range) noexcept {
   }
 }
 
-/// How many columns of a matrix close one by one. Each may be a mapping of the kernel's.
-static constexpr std::size_t most_runs = 256;
+/// Returns how many columns of a matrix may close one by one. Each may be a mapping of the kernel's, so there are at most 256 such pieces of an array,
+/// however many transfers each close a few columns.
+static std::size_t most_runs(const Memory& m) noexcept {
+  constexpr std::size_t most_pieces = 256;
+  return most_pieces - std::min(most_pieces, m.pages.extent_count() / 2);
+}
 
 /// Calls `visit(Region, Protection)` for pieces of `content`, with the most that pages may permit because of them.
 template <class Visit>
@@ -65,6 +69,7 @@ void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit&
 /// a mapping of the kernel's, so where many must close, all pages take the strictest demand of those.
 void HostPages::demand_columns(const Memory& m, ByteRange content, Demands& demands) const {
   std::vector<std::pair<ByteRange, Protection>> runs;
+  const std::size_t most_one_by_one = most_runs(m);
   bool too_many = false;
   Protection strictest = Protection::read_write;
   for_each_demand(m, content, [&](const Region& part, Protection most) {
@@ -74,7 +79,7 @@ void HostPages::demand_columns(const Memory& m, ByteRange content, Demands& dema
       if (permit_at_most(m, part.column(c), most)) continue;
       strictest = std::min(strictest, most);
       if (too_many) break;
-      too_many = runs.size() == most_runs;
+      too_many = runs.size() == most_one_by_one;
       runs.push_back({part.column(c), most});
     }
   });
@@ -111,10 +116,11 @@ void HostPages::restrict_columns(Memory& m, const Region& where, ByteRange conte
   const ByteRange hull = intersect(where.hull(), content);
   if (permit_at_most(m, hull, most)) return;
   std::vector<ByteRange> open;
+  const std::size_t most_one_by_one = most_runs(m);
   for (std::uint64_t c = 0; c < where.columns; ++c) {
     const ByteRange column = intersect(where.column(c), content);
     if (column.empty() || permit_at_most(m, column, most)) continue;
-    if (open.size() == most_runs) return restrict_to(m, around(m, hull), most);
+    if (open.size() == most_one_by_one) return restrict_to(m, around(m, hull), most);
     open.push_back(column);
   }
   for (const ByteRange column : open) restrict_to(m, around(m, column), most);
