@@ -83,7 +83,7 @@ void Engine::audit() {
       if (idle && m.access == Protection::read_write && !s_.directory.exclusive(m.slot, m.positions())) {
         base::fatal("audit: I5: the program can write the device memory of '%s', which others share", s_.name(m));
       }
-      for (std::size_t i = 0; idle && m.opened_in_part && !m.snapshot() && !projection_.waits() && i < m.in_part->opened.size(); ++i) {
+      for (std::size_t i = 0; idle && m.opened_in_part && !m.snapshot() && !s_.projection_waits.load() && i < m.in_part->opened.size(); ++i) {
         const Memory::InPart::Opened& part = m.in_part->opened[i];
         const Region content = memory::positions_at(m, intersect(part.pages, {0, m.bytes}));
         if (!s_.directory.fresh(m.slot, content) || !State::is_resident(m, content)) {

@@ -31,7 +31,7 @@ class Executor : Parts {
   /// Notes that work number `at` of the queue uses these bytes. To be called for each region that one piece of work uses.
   void note_use(QueueIndex queue, Memory& memory, const Region& where, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
   /// The same for the whole memory. Threads: any.
-  static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
+  [[gnu::hot]] static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
   /// Writes bytes that have arrived in staging memory, or in a buffer, to host pages past their protection.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
   /// The size of the staging buffers of a copy between devices that do not reach each other.

@@ -47,7 +47,7 @@ void ExpectedMessages::expect(Memory& m, std::uint64_t position, const ByteRange
   buffer.expected_at = to;
   // The message is complete, so the transfer that launches had to wait for is done.
   if ((m.flags.load() & Memory::revocable) == Memory::revocable) return;
-  if (projection_.waits()) {
+  if (s_.projection_waits.load()) {
     projection_.project_later(m);  // something has arrived: the launch that uses it comes first, and its end projects
   } else {
     projection_.project_device(m);

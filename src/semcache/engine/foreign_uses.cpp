@@ -423,7 +423,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   call->on_queue.end();
   t.reset();
   launches_.unpin(call->operands.data(), call->operands.size());
-  if (s_.options.check || projection_.waits()) launches_.follow_launch(queue, nullptr, 0, nullptr);
+  if (s_.options.check || s_.projection_waits.load()) launches_.follow_launch(queue, nullptr, 0, Launches::Follow::without_event);
 }
 
 bool ForeignUses::is_right(const HostUse& use) const noexcept {

@@ -3,7 +3,6 @@
 #include <semcache/engine/launches.hpp>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 namespace semcache::engine {
@@ -31,7 +30,12 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   }
   if (all_ready) return false;
   unpin(operands, count);
+  return begin_unready_launch(queue, operands, count, parts);
+}
 
+bool Launches::begin_unready_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
+  const SpaceId space = device_space(s_.queues->device_of(queue));
+  const bool is_task = queue != unknown_queue && s_.queues->of_tasks(queue);
   const platform::RuntimeScope scope;
   Transaction t(transactions_);
   t.launch_follows();
@@ -340,33 +344,37 @@ void Launches::note_kernel(QueueIndex queue, const Operand* operands, std::size_
 
 std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices,
                                    const OperandParts& parts) noexcept {
-  const bool in_part = parts.count > 0;
-  std::optional<platform::RuntimeScope> scope;
-  std::optional<Transaction> t;
-  if (in_part) {
-    scope.emplace();
-    t.emplace(transactions_).launch_follows();
+  const Noted noted = parts.count > 0 ? note_uses_of_parts(queue, operands, count, devices, parts) : note_uses(queue, operands, count, devices, parts);
+  const bool record = noted.record || (count > 0 && s_.queues->needs_events(queue));
+  if (s_.virtual_time && queue != unknown_queue) note_kernel(queue, operands, count, parts, record);
+  unpin(operands, count);
+  if (record || s_.options.check || s_.options.protocol == Protocol::write_through || s_.projection_waits.load()) {
+    follow_launch(queue, operands, count, record ? Follow::with_event : Follow::without_event);
   }
+  return noted.at;
+}
+
+inline Launches::Noted Launches::note_uses(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices,
+                                           const OperandParts& parts) noexcept {
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t at = count > 0 ? s_.queues->begin_position(queue) : 0;
-  // An event right behind a kernel on one part lets a wait for it be none for the kernels on others.
-  bool record = count > 0 && (in_part || s_.queues->needs_events(queue));
+  bool record = false;
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (queue == unknown_queue) m.unknown_on.fetch_or(devices);
     note_use(queue, operands[i], parts, at, now);
     record = note_written(m, operands[i].writable) || record;
   }
-  t.reset();
-  scope.reset();
-  if (s_.virtual_time && queue != unknown_queue) note_kernel(queue, operands, count, parts, record);
-  unpin(operands, count);
-  DeviceState& carries_out = s_.device_of(queue);
-  record = record && !carries_out.device->kernels_run_in_caller();
-  if (record || s_.options.check || s_.options.protocol == Protocol::write_through || projection_.waits()) {
-    follow_launch(queue, operands, count, record ? &carries_out : nullptr);
-  }
-  return at;
+  return {at, record};
+}
+
+Launches::Noted Launches::note_uses_of_parts(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices,
+                                             const OperandParts& parts) noexcept {
+  const platform::RuntimeScope scope;
+  Transaction t(transactions_);
+  t.launch_follows();
+  // An event right behind a kernel on one part lets a wait for it be none for the kernels on others.
+  return {note_uses(queue, operands, count, devices, parts).at, count > 0};
 }
 
 bool Launches::note_written(Memory& m, bool written) noexcept {
@@ -396,17 +404,18 @@ void Launches::launch_awaited(QueueIndex queue, Clock before, std::uint64_t numb
   s_.queues->note_done(before);
 }
 
-void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept {
+void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, Follow how) noexcept {
   const platform::RuntimeScope scope;
   try {
-    if (s_.options.check || projection_.waits()) {
+    if (s_.options.check || s_.projection_waits.load()) {
       const Transaction projects(transactions_);
       if (s_.options.check && --s_.running_launches == 0) projection_.set_all_reachable(false);
     }
-    if (recorded != nullptr && queue != unknown_queue) {
+    DeviceState& device = s_.device_of(queue);
+    if (how == Follow::with_event && queue != unknown_queue && !device.device->kernels_run_in_caller()) {
       Transaction t(transactions_);
       t.launch_follows();
-      const device::Visit visit(*recorded->device);
+      const device::Visit visit(*device.device);
       s_.queues->record(queue);
       for (std::size_t i = 0; i < count && s_.options.protocol == Protocol::write_back; ++i) {
         if (!operands[i].writable) continue;

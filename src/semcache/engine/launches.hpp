@@ -21,7 +21,7 @@ class Launches : Parts {
   /// replaced by larger ones
   /// @return whether `end_launch` is to be given the parts. If not, every operand was ready as a whole, and so counts as used as a whole:
   /// that needs no lock
-  bool begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts = {});
+  [[gnu::hot]] bool begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts = {});
   /// Does the same as if every noticed array had been captured as writable. @param operands  is set to what is pinned
   void begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands);
   /// Ends a launch whose kernel is not submitted after all; called instead of `end_launch`.
@@ -30,7 +30,7 @@ class Launches : Parts {
   /// @return the kernel's number on the queue; 0: it uses no array and has no number
   /// @param devices  those that may carry out a kernel on the unknown queue
   /// @param parts  see `begin_launch`
-  std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices = all_devices,
+  [[gnu::hot]] std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices = all_devices,
                            const OperandParts& parts = {}) noexcept;
   /// Returns the `before` of `launch_awaited`. To be called between `begin_launch` and the kernel's submission. No lock.
   [[nodiscard]] Clock submitted_before(QueueIndex queue) const noexcept;
@@ -62,15 +62,28 @@ class Launches : Parts {
   void unpin(Transaction& transaction, const Operand* operands, std::size_t count) noexcept;
   /// Notes that a kernel may have written the memory. @return whether an event is to be recorded right behind it
   [[nodiscard]] static bool note_written(Memory& memory, bool written) noexcept;
-  /// Does what a launch leaves to be done: projections, an event behind it, transfers that are expected to be asked for next, and
-  /// write-through. @param recorded  the device whose queue gets the event; nullptr: none
-  void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;
+  enum class Follow : std::uint8_t { without_event, with_event };
+  /// Does what a launch leaves to be done: projections, an event behind it where kernels run on their own, transfers that are expected to be
+  /// asked for next, and write-through.
+  void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, Follow how) noexcept;
 
   /// Makes the mirror of an array that has been written fresh (`Protocol::write_through`).
   /// @throws DeviceError, OutOfMemory, SystemError  the mirror is as it was
   void write_through(Transaction& transaction, const Memory& written);
 
  private:
+  /// What `begin_launch` does for operands that are not ready as they are. The code of launches whose operands are ready (`gnu::hot`) lies together
+  /// and apart from all other code, because at each launch the driver's own code has displaced it from the processor's first caches.
+  [[gnu::cold, gnu::noinline]] bool begin_unready_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts);
+  struct Noted {
+    std::uint64_t at;  ///< the position of the launch on its queue; 0: it has none
+    bool record;       ///< an event is to be recorded right behind it
+  };
+  /// Notes what a launch uses.
+  Noted note_uses(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices, const OperandParts& parts) noexcept;
+  /// The same with the lock, which a launch that uses parts needs.
+  [[gnu::cold, gnu::noinline]] Noted note_uses_of_parts(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices,
+                                                        const OperandParts& parts) noexcept;
   enum class Listed : std::uint8_t { unready, all };
   /// Lists the operands of a launch that may use any array: all arrays, or those that are not ready and `DeviceState::everything`
   /// for the others.
@@ -88,8 +101,8 @@ class Launches : Parts {
   void bring_by_block(Transaction& transaction, const Operand* operands, std::size_t count, const OperandParts& parts);
   void open_pages(const Operand& operand, const OperandParts& parts);
   /// Notes that work number `at` of the queue uses the operand: its parts, or all of it.
-  void note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept;
-  void note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, bool record) noexcept;
+  [[gnu::hot]] void note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept;
+  [[gnu::cold]] void note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, bool record) noexcept;
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   /// Starts the transfer of a result for which the host is expected to ask.
   void fetch_ahead(Memory& written);

@@ -134,14 +134,14 @@ bool Lifetimes::put_off(Memory& m) noexcept {
   }
   if (!s_.pinned(m) || (!m.on_host() && !s_.device_of(m).device->kernels_run_in_caller())) return false;
   s_.put_off.push_back(&m);
-  put_off_count_.store(s_.put_off.size());
+  s_.put_off_count.store(s_.put_off.size());
   if (s_.pinned(m)) {
     m.incarnation.fetch_add(1);
     m.freeing = true;
     return true;
   }
   s_.put_off.pop_back();  // the launch has ended, and may not have seen the list
-  put_off_count_.store(s_.put_off.size());
+  s_.put_off_count.store(s_.put_off.size());
   return false;
 }
 
@@ -154,7 +154,7 @@ void Lifetimes::free_all_put_off() noexcept {
     if (at == s_.put_off.end()) return;
     Memory& ready = **at;
     s_.put_off.erase(at);
-    put_off_count_.store(s_.put_off.size());
+    s_.put_off_count.store(s_.put_off.size());
     deallocate(t, ready);
   }
 }

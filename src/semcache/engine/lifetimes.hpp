@@ -41,7 +41,7 @@ class Lifetimes : Parts {
   /// Frees the arrays whose freeing was put off until launches that have now ended. Called after each end of a pin, without the
   /// lock.
   void free_put_off() noexcept {
-    if (put_off_count_.load() != 0) free_all_put_off();
+    if (s_.put_off_count.load() != 0) free_all_put_off();
   }
   /// Counts the bytes of adopted memory as those of a live array, and no more. (The memory itself is `Adoption`'s.)
   void count_adopted(std::uint64_t bytes) noexcept { live_host_bytes_ += bytes; }
@@ -71,7 +71,6 @@ class Lifetimes : Parts {
   [[nodiscard]] bool put_off(Memory& m) noexcept;
   void free_all_put_off() noexcept;
 
-  std::atomic<std::size_t> put_off_count_{0};
   std::uint64_t live_device_bytes_ = 0;
   std::uint64_t live_host_bytes_ = 0;
 };

@@ -9,7 +9,7 @@ void Projection::project() noexcept {
   const auto project_once = [&](Memory& m) {
     if (std::exchange(m.projected, projection) != projection) project_device(m);
   };
-  waits_.store(false);
+  s_.projection_waits.store(false);
   projecting_.swap(revoked_);
   for (Memory* m : projecting_) {
     m->awaits_projection = false;
@@ -32,7 +32,7 @@ void Projection::project() noexcept {
 void Projection::project_soon() noexcept {
   constexpr std::size_t many = 64;
   if (s_.directory.any_touched() || revoked_.size() > many) return project();
-  if (!revoked_.empty()) waits_.store(true);
+  if (!revoked_.empty()) s_.projection_waits.store(true);
 }
 
 void Projection::project_device(Memory& m) noexcept {
@@ -73,13 +73,13 @@ void Projection::project_device(Memory& m) noexcept {
                                                               : Protection::none;
     if (m.access > most || (m.opened_in_part && !parts_stay_open(m))) {
       // The flags are cleared. A kernel that still uses the memory must find it open to the kernel's end, because its fault might
-      // wait for a thread that waits for the kernel. The end of its launch closes the pages: `waits_` is set before the pins are
-      // read here, so either that end sees `waits_`, or there is no pin here any more.
-      waits_.store(true);
+      // wait for a thread that waits for the kernel. The end of its launch closes the pages: `projection_waits` is set before the pins are
+      // read here, so either that end sees `projection_waits`, or there is no pin here any more.
+      s_.projection_waits.store(true);
       if (s_.pinned(m)) {
         project_later(m);
       } else {
-        waits_.store(!revoked_.empty());
+        s_.projection_waits.store(!revoked_.empty());
         protect_guarded(m, std::min(m.access, most));
       }
     }

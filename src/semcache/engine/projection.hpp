@@ -41,8 +41,6 @@ class Projection : Parts {
   }
   /// Returns the arrays in device memory that may need something done before a launch uses them. All others are ready.
   [[nodiscard]] std::vector<Memory*>& perhaps_unready() noexcept { return unready_; }
-  /// Is a projection left to the end of the next launch? No lock.
-  [[nodiscard]] bool waits() const noexcept { return waits_.load(); }
 
   // --- device memory that the host reaches ---
   /// Opens guarded pages as far as the array's state permits, because a kernel or an announced use is about to access them.
@@ -92,7 +90,6 @@ class Projection : Parts {
   std::vector<Memory*> projecting_;  ///< working memory of `project`
   std::vector<Memory*> unwanted_;    ///< see `perhaps_unwanted`
   std::vector<Memory*> unready_;     ///< see `perhaps_unready`
-  std::atomic<bool> waits_{false};   ///< a projection is left to the end of the next launch
   std::uint64_t projection_ = 0;  ///< projections so far
 };
 

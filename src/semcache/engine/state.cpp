@@ -10,9 +10,9 @@ namespace semcache::engine {
 State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::unique_ptr<platform::Platform> given_platform,
              trace::Recorder& given_recorder, const Options& given_options)
     : owned_devices(std::move(given_devices)),
+      options(given_options),
       platform(std::move(given_platform)),
       recorder(given_recorder),
-      options(given_options),
       surroundings(options.surroundings != nullptr ? *options.surroundings : nothing_known),
       page_bytes(platform->page_bytes()),
       mappings(*platform),

@@ -61,15 +61,15 @@ enum class PeerAccess : std::uint8_t { where_possible, off };
 
 struct Options {
   Protocol protocol = Protocol::write_back;
-  std::uint64_t device_memory_bytes = 0;  ///< budget per device; 0: nine tenths of what is free at the start
-  std::vector<std::uint64_t> device_budgets;  ///< for each device; empty: device_memory_bytes for all
-  unsigned snapshot_share_percent = 25;   ///< of the budget, for copy-on-write snapshots
   PeerAccess peer_access = PeerAccess::where_possible;
   bool check = false;         ///< SEMCACHE_CHECK
   bool check_writes = false;  ///< SEMCACHE_CHECK_WRITES
   bool notices = true;  ///< the tracker notices host accesses; false: pages are never protected
   /// The tracker also notices the program's accesses to the memory of an emulated device, whose pages are then protected.
   bool device_faults = false;
+  unsigned snapshot_share_percent = 25;   ///< of the budget, for copy-on-write snapshots
+  std::uint64_t device_memory_bytes = 0;  ///< budget per device; 0: nine tenths of what is free at the start
+  std::vector<std::uint64_t> device_budgets;  ///< for each device; empty: device_memory_bytes for all
   /// Bytes of address space for host arrays. 0: 256 GiB, but at most a quarter of what a limit on addresses leaves.
   std::uint64_t host_address_bytes = 0;
   std::uint64_t registration_bytes = 64 * 1024 * 1024;  ///< host pages are page-locked in pieces of this size
@@ -249,10 +249,15 @@ struct State : base::Uncopied {
   const std::vector<std::unique_ptr<device::Device>> owned_devices;
   std::unique_ptr<memory::DeviceAddresses> device_addresses;
   std::vector<std::unique_ptr<DeviceState>> devices;
-  std::unique_ptr<Queues> queues;
+  // What each launch looks at lies in one cache line, because at each launch the driver's own code has displaced what the processor's
+  // first caches held.
+  alignas(64) std::unique_ptr<Queues> queues;
+  std::atomic<std::size_t> put_off_count{0};  ///< the size of `put_off`
+  std::atomic<bool> projection_waits{false};  ///< a projection is left to the end of the next launch
+  bool virtual_time = false;  ///< the devices keep a virtual time, and must be told what is done in their place
+  Options options;
   std::unique_ptr<platform::Platform> platform;
   trace::Recorder& recorder;
-  Options options;
   Surroundings nothing_known;
   Surroundings& surroundings;
   std::uint64_t page_bytes;
@@ -281,7 +286,6 @@ struct State : base::Uncopied {
   std::atomic<std::uint64_t> clock{1};     ///< counts uses, launches and allocations, for `Memory::recently` and `Memory::since`
   std::atomic<std::uint64_t> links{0};     ///< copies and fills so far; each may have made another datum want what an array holds
   std::uint32_t running_launches = 0;      ///< launches that are pinned now; counted under SEMCACHE_CHECK only
-  bool virtual_time = false;               ///< the devices keep a virtual time, and must be told what is done in their place
   std::atomic<std::uint32_t> kernels{0};   ///< kernels of ours under way; counted only where device memory is guarded
 };
 

@@ -121,6 +121,6 @@ struct Located {
 [[nodiscard]] Located locate(Runtime& r, const void* address, std::size_t bytes);
 /// Refuses work on a queue from whose stream the program records a graph, because the runtime cannot know when the graph runs.
 /// @throws UsageError  a graph is recorded from the queue's stream
-void refuse_recording(QueueId queue);
+[[gnu::hot]] void refuse_recording(QueueId queue);
 
 }  // namespace semcache::runtime

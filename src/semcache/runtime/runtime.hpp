@@ -151,7 +151,7 @@ SEMCACHE_API void settle(const void* address);
 /// execution spaces, on emulated devices: the number of the device as a pointer, so nullptr for the first one. `owner` (may be null)
 /// keeps the stream alive until the runtime ends or `retire_queue` is called.
 /// Costs about 10 ns when the calling thread has asked for the stream lately.
-[[nodiscard]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
+[[nodiscard, gnu::hot]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
 /// Returns the queue as `queue_of` does, and leases it: the queue is kept until `retire_queue` has been called once per lease.
 [[nodiscard]] SEMCACHE_API QueueId lease_queue(void* native_stream);
 /// Gives up the queue, or one lease of it. After the last lease the stream may be destroyed.
@@ -170,7 +170,7 @@ struct Stream {
 /// @param before_others  on a GPU its kernels come before those of other streams that have not begun
 [[nodiscard]] SEMCACHE_API Stream new_stream(std::uint32_t device, bool before_others = false);
 /// Returns whether a graph is recorded from the queue's stream, so that nothing else may be submitted for it. Costs one load where none is recorded.
-[[nodiscard]] SEMCACHE_API bool is_recording(QueueId queue);
+[[nodiscard, gnu::hot]] SEMCACHE_API bool is_recording(QueueId queue);
 /// Waits until all work is done that has been submitted to the queue so far. @throws DeviceError
 SEMCACHE_API void wait_for_queue(QueueId queue);
 /// Returns whether the process's devices are emulated, so that kernels run on the host where they are called.
@@ -233,7 +233,7 @@ SEMCACHE_API void count_external_transfer(bool to_host, std::uint64_t bytes, std
 
 /// Returns the lowest address that can hold data; smaller numbers in a functor are no addresses
 /// (platform::Platform::lowest_address).
-[[nodiscard]] SEMCACHE_API std::uintptr_t lowest_pointer() noexcept;
+[[nodiscard, gnu::hot]] SEMCACHE_API std::uintptr_t lowest_pointer() noexcept;
 
 // --- launches ----------------------------------------------------------------------------------------------------
 /// What the type of a View's handle tells of the View: one constant for each such type.
@@ -306,7 +306,7 @@ struct KnownOperand {
 
 /// Returns whether a launch may use these arrays of a launch of epoch `epoch` without a look at its functor: they are still the same, they
 /// hold no handles, and launches are not observed. About 2 ns for each array.
-[[nodiscard]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
+[[nodiscard, gnu::hot]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
 
 /// What memory for a part of an array is, wherever it lies (`ArrayPart`, `HostPart`).
 class SEMCACHE_API PlacedPart : base::Uncopied {
@@ -438,8 +438,8 @@ struct LibraryUse {
 class SEMCACHE_API Holding : base::Uncopied {
  protected:
   explicit Holding(engine::Operand* pins) noexcept : pins_(pins) {}
-  void enter();
-  void leave() noexcept;
+  [[gnu::hot]] void enter();
+  [[gnu::hot]] void leave() noexcept;
   friend struct LaunchesOfThread;
 
   const Holding* outer_ = nullptr;  ///< of the same thread, within which this one began
@@ -463,7 +463,7 @@ class SEMCACHE_API Launch : Holding {
   /// Launches a functor whose captures are known from epoch `epoch`, with further `captures`. The launch is unknown if a known
   /// operand is not current any more.
   /// @param used  bit i is set if the functor has captured `known[i]`
-  Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
+  [[gnu::hot]] Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
          std::uint64_t epoch, const Capture* captures, std::size_t count);
   /// Launches a library's routine all of whose uses are known, at most `most_uses`; one array may have several. If the constructor throws,
   /// the content of bytes that were to be overwritten may be lost. Transfers and accesses of the host wait for the routine only where they
@@ -472,7 +472,7 @@ class SEMCACHE_API Launch : Holding {
   /// between them.
   /// @throws UsageError  there are more uses, or columns overlap or leave their array (one column is cut at the array's end)
   Launch(QueueId queue, const LibraryUse* uses, std::size_t count);
-  ~Launch();
+  [[gnu::hot]] ~Launch();
 
   /// These two enclose a wait of the framework for its kernel, so that the kernel's end is known at no cost. Call `before_wait`
   /// before the kernel is submitted, and `after_wait` after the wait.
@@ -492,10 +492,10 @@ class SEMCACHE_API Launch : Holding {
   void grow(std::size_t capacity);
   void add(engine::Memory* memory, bool writable);
   /// Pins the operands and makes them valid. @param name  the kernel's name, for messages; nullptr: a library's routine
-  void begin(const char* name, const engine::OperandParts& parts = {});
+  [[gnu::hot]] void begin(const char* name, const engine::OperandParts& parts = {});
   template <class Reason>
   void begin_unknown(const char* name, const Reason& reason);
-  void has_begun(Runtime& runtime) noexcept;
+  [[gnu::hot]] void has_begun(Runtime& runtime) noexcept;
 
   QueueId queue_;
   bool follows_from_captures_ = false;

@@ -243,22 +243,23 @@ class Queues : base::Uncopied {
   void note_done(const Clock& positions) noexcept;
 
  private:
-  struct Queue {
+  struct alignas(64) Queue {
+    // What each launch looks at comes first, in one cache line.
+    std::atomic<std::uint64_t> position{0};
     QueueId id;
     std::atomic<std::uint32_t> device{0};
-    void* native = nullptr;
+    std::atomic<std::uint32_t> leases{0};
     bool own = false;
+    bool of_tasks = false;            // it is a lane
+    bool of_others = false;           // only other code, or library calls on a lane, have submitted to it
     bool live = false;
     std::atomic<bool> ended{false};   // its stream is given up, or destroyed: no longer found, and nothing can be asked or submitted there
     bool retiring = false;            // between `begin_retiring` and `end_retiring`
-    bool of_others = false;           // only other code, or library calls on a lane, have submitted to it
-    bool of_tasks = false;            // it is a lane
+    void* native = nullptr;
     std::uint32_t calls = 0;          // of other code that are about to submit
     std::uint64_t last_of_others = 0;  // the position of the last kernel of other code
     bool shared = false;              // more than one thread submits
     std::thread::id submitter;        // the first thread that submitted
-    std::atomic<std::uint32_t> leases{0};
-    std::atomic<std::uint64_t> position{0};
     std::atomic<std::uint64_t> recorded_position{0};  // of the last event
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
     std::array<std::atomic<std::uint64_t>, max_queues> ordered_after{};  // what later work already waits for
@@ -281,15 +282,15 @@ class Queues : base::Uncopied {
   [[nodiscard]] device::Device& device(QueueIndex q) const noexcept { return *devices_[queues_[q].device]; }
 
   const std::vector<device::Device*> devices_;
+  std::atomic<QueueIndex> first_program_queue_{0};
+  std::atomic<bool> others_are_told_of_{false};
+  std::atomic<bool> all_wait_for_default_{false};  // launches use the driver's null stream, which orders other streams without a call
   std::array<Queue, max_queues> queues_;
   std::array<std::atomic<std::uint64_t>, max_queues> done_{};
   std::array<std::atomic<std::uint64_t>, most_devices> unknown_done_{};  // of each device
   std::atomic<QueueIndex> count_{1};  // 0 is the unknown queue
   QueueIndex own_end_ = 1;
   std::vector<QueueIndex> program_queues_;  // of each device
-  std::atomic<QueueIndex> first_program_queue_{0};
-  std::atomic<bool> others_are_told_of_{false};
-  std::atomic<bool> all_wait_for_default_{false};  // launches use the driver's null stream, which orders other streams without a call
 };
 
 }  // namespace semcache::timeline

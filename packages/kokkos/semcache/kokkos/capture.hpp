@@ -60,7 +60,7 @@ struct alignas(64) CaptureMemo {
 
 namespace detail {
 /// Returns which of a functor type's memos the calling thread may have.
-[[nodiscard]] SEMCACHE_API std::size_t memo_of_this_thread() noexcept;
+[[nodiscard, gnu::hot]] SEMCACHE_API std::size_t memo_of_this_thread() noexcept;
 }  // namespace detail
 
 /// A memo and the words of the functor that it was made of.
@@ -169,8 +169,8 @@ struct FunctorAndReducer {
 /// Threads: only the constructing thread fills the list; afterwards it is read-only.
 class SEMCACHE_API CaptureList {
  public:
-  CaptureList() noexcept;
-  ~CaptureList();
+  [[gnu::hot]] CaptureList() noexcept;
+  [[gnu::hot]] ~CaptureList();
   CaptureList(const CaptureList&) = delete;
   CaptureList& operator=(const CaptureList&) = delete;
 
@@ -203,7 +203,7 @@ class SEMCACHE_API CaptureList {
   }
 
   /// Ends the recording. Idempotent.
-  void close() noexcept;
+  [[gnu::hot]] void close() noexcept;
 
   /// Adds an array that no handle recorded: a result, or a view of a KnownFunctor.
   void add(const void* pointer, const runtime::HandleType* type, bool writable, bool holds_handles) noexcept {
@@ -254,7 +254,7 @@ class SEMCACHE_API CaptureList {
     return runtime::Launch(queue, name, captures_, count_, leads_.get());
   }
   /// Keeps the captures for the next functor of this type, if its words describe them and `launch` used no other arrays.
-  void remember(const runtime::Launch& launch) const noexcept;
+  [[gnu::hot]] void remember(const runtime::Launch& launch) const noexcept;
 
  private:
   static constexpr std::size_t inline_captures = 8;
@@ -270,7 +270,7 @@ class SEMCACHE_API CaptureList {
   /// Returns whether the memo holds for this functor. If the memo belongs to this thread but does not hold, a new one begins.
   /// This function is out of line, as is all code that does not depend on the functor's type, because code in one place is
   /// fast.
-  [[nodiscard]] bool remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept;
+  [[nodiscard, gnu::hot]] bool remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept;
   template <class Copy, class Functor, class... Originals>
   [[gnu::noinline, gnu::visibility("hidden")]] void copy_on_blank(const Subject& subject, const Originals&... originals) {
     constexpr std::size_t host_copy = ends_with_host_copy<Functor>() ? sizeof(Functor) - sizeof(void*) : sizeof(Copy);
@@ -384,7 +384,7 @@ KOKKOS_FUNCTION void expect_handles_in([[maybe_unused]] T* elements) {
 
 /// Records the copy of a handle that is made while tracking is disabled. It is out of line because functors copy several
 /// handles, and inlined copies of this code in many places would be slow.
-SEMCACHE_API void record_untracked_copy(const void* pointer, const void* place, const void* source, const runtime::HandleType* type,
+[[gnu::hot]] SEMCACHE_API void record_untracked_copy(const void* pointer, const void* place, const void* source, const runtime::HandleType* type,
                                         bool writable) noexcept;
 
 /// Called by every copy of a handle. It is noexcept because Kokkos 3.4 switches tracking on and off without RAII.
