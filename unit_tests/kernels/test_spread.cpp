@@ -181,6 +181,11 @@ void expect_sparse_products() {
         ASSERT_EQ(found(i, j), i >= n ? entry(i, j, 7) : 2 * product - entry(i, j, 7)) << i << ", " << j;
       }
     }
+    // Where alpha is zero, neither matrix nor vectors are read.
+    Kokkos::deep_copy(three, std::nan(""));
+    KokkosSparse::spmv("N", 0.0, a, three, 2.0, many_y);
+    const Host doubled = elements(many_y);
+    for (int i = 0; i < n; ++i) ASSERT_EQ(doubled(i, 0), 2 * found(i, 0)) << i;
     // A kernel at home reads and writes what lies on all devices.
     Kokkos::parallel_for("next", Range(0, n), KOKKOS_LAMBDA(int i) { x(i) = y(i) + 1; });
     semcache::Exec().fence();

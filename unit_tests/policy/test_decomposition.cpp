@@ -189,6 +189,39 @@ TEST(Spread, WhatLiesOnOneDeviceMovesToOthersWhereThatPays) {
   EXPECT_EQ(devices_that_pay(Spread::never, 1, 2, product(0, 0, 0, 0)), 1u);
 }
 
+TEST(Spread, WhatDevicesLackOrHaveFetchedOfAResultMoves) {
+  constexpr double second = bytes_between_devices_a_second;
+  const auto moving = [&](std::uint64_t on_0, std::uint64_t on_1, bool is_read, bool is_written) {
+    return seconds_of_moving({{64, {on_0, on_1}, false, is_read, is_written}}, 2) * second;
+  };
+  EXPECT_DOUBLE_EQ(moving(64, 0, true, false), 32) << "half of it goes to device 1";
+  EXPECT_DOUBLE_EQ(moving(64, 32, true, false), 0) << "it is there";
+  EXPECT_DOUBLE_EQ(moving(64, 32, false, true), 32) << "device 0 has fetched device 1's half";
+  EXPECT_DOUBLE_EQ(moving(34, 34, false, true), 4) << "and here each something at the border";
+  EXPECT_DOUBLE_EQ(moving(64, 0, false, true), 0) << "it is made where the call is";
+  EXPECT_DOUBLE_EQ(moving(0, 0, true, true), 0) << "the host has it";
+  EXPECT_DOUBLE_EQ(moving(64, 0, true, true), 32);
+}
+
+TEST(Spread, CallsComeHomeWhenMovingVectorsHasLostWhatTheMatrixTakesHomeAndAreTriedAgainMuchLater) {
+  constexpr double coming_home = 2e-3;
+  SpreadOrHome calls;
+  // Each call loses 10 us: the 201st one is the last.
+  int spread = 0;
+  for (; !calls.is_home(); ++spread) calls.count_spread(110e-6, 100e-6, coming_home);
+  EXPECT_NEAR(spread, 201, 1);
+  // At home the other devices would save 100 us a call, and a hundred times 2 ms are 2,000 calls.
+  int home = 0;
+  for (; calls.is_home(); ++home) calls.count_home(100e-6, coming_home);
+  EXPECT_NEAR(home, 2001, 1);
+  // What was saved long ago does not count, and a single loss is no reason.
+  for (int i = 0; i < 1000; ++i) calls.count_spread(0, 100e-6, coming_home);
+  calls.count_spread(1.9e-3, 0, coming_home);
+  EXPECT_FALSE(calls.is_home());
+  calls.count_spread(0.2e-3, 0, coming_home);
+  EXPECT_TRUE(calls.is_home());
+}
+
 TEST(Spread, ADeviceMoreNeedsWorkForFiftyMicroseconds) {
   EXPECT_EQ(devices_that_pay(Spread::automatic, 10e-6, 8), 1u);
   EXPECT_EQ(devices_that_pay(Spread::automatic, 110e-6, 8), 2u);

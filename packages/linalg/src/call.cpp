@@ -34,21 +34,24 @@ std::size_t devices_at_most(const Options& o) {
 }
 
 std::size_t devices_for(const Options& o, double seconds_on_one) {
-  return policy::devices_that_pay(o.spread, seconds_on_one, devices_at_most(o));
+  return policy::devices_that_pay(o.spread, seconds_on_one, devices_at_most(o), o.least_seconds);
+}
+
+static policy::HeldOperand held_operand(const ProductOperand& operand) {
+  const Matrix& m = *operand.matrix;
+  return {m.rows * m.columns * m.element_bytes, tasks::held_bytes(m, {{0, m.rows, 0, m.columns}}).front(), operand.whole, needs_content(operand.mode),
+          writes(operand.mode)};
 }
 
 std::size_t devices_for(const Options& o, double seconds_on_one, const std::vector<ProductOperand>& operands) {
   const std::size_t most = devices_at_most(o);
-  const std::size_t enough_work = policy::devices_that_pay(o.spread, seconds_on_one, most);
+  const std::size_t enough_work = policy::devices_that_pay(o.spread, seconds_on_one, most, o.least_seconds);
   if (o.spread != Spread::automatic || enough_work < 2) return enough_work;
   std::vector<policy::HeldOperand> held;
   for (const ProductOperand& operand : operands) {
-    const Matrix& m = *operand.matrix;
-    if (m.rows == 0 || m.columns == 0) continue;
-    held.push_back({m.rows * m.columns * m.element_bytes, tasks::held_bytes(m, {{0, m.rows, 0, m.columns}}).front(), operand.whole,
-                    needs_content(operand.mode), writes(operand.mode)});
+    if (operand.matrix->rows > 0 && operand.matrix->columns > 0) held.push_back(held_operand(operand));
   }
-  return policy::devices_that_pay(o.spread, seconds_on_one, most, held);
+  return policy::devices_that_pay(o.spread, seconds_on_one, most, held, o.least_seconds);
 }
 
 std::uint64_t task_bytes() {
@@ -71,12 +74,20 @@ struct Cut {
   std::vector<policy::Run> around;  ///< see `VectorCut`
   Spread spread;
   std::size_t devices;
+  double coming_home;  ///< the seconds that the matrix takes to one device
+  policy::SpreadOrHome where = {};
 };
 /// The cuts of sparse matrices, by the number of rows.
 struct Cuts {
   std::mutex mutex;
   std::uint64_t epoch = 0;  ///< of the runtime whose matrices they are of
   std::map<std::uint64_t, Cut> of;
+  /// Returns the cut of the matrix of so many rows that was used last with these options; nullptr: there is none. Call it with the mutex.
+  [[nodiscard]] Cut* find(std::uint64_t rows, const Options& o) {
+    const auto found = of.find(rows);
+    const bool holds = epoch == runtime::epoch() && found != of.end() && found->second.spread == o.spread && found->second.devices == o.devices;
+    return holds ? &found->second : nullptr;
+  }
 };
 Cuts& cuts() {
   static Cuts* const c = new Cuts;  // calls may come from destructors of the program's statics
@@ -108,27 +119,65 @@ std::vector<policy::Held> in_order(const std::vector<policy::Run>& runs) {
 
 }  // namespace
 
-void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around) {
+void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around, double coming_home) {
   const Options o = options();
   const std::uint64_t all = rows.back().end;
   Cuts& c = cuts();
   const std::lock_guard<std::mutex> lock(c.mutex);
+  if (Cut* const known = c.find(all, o); known != nullptr) {
+    known->rows = rows;
+    known->around = around;
+    if (rows.size() > 1) known->coming_home = coming_home;
+    return;
+  }
   if (c.epoch != runtime::epoch() || (c.of.size() >= most_cuts && c.of.count(all) == 0)) c.of.clear();
   c.epoch = runtime::epoch();
-  c.of[all] = {rows, around, o.spread, o.devices};
+  c.of[all] = {rows, around, o.spread, o.devices, coming_home};
+}
+
+/// Are the calls on matrices of so many rows, and on their vectors, made on one device? Vectors are cut so from now on.
+/// @param saved  the seconds that other devices would save this call
+static bool is_home(std::uint64_t rows, double saved) {
+  const Options o = options();
+  Cuts& c = cuts();
+  const std::lock_guard<std::mutex> lock(c.mutex);
+  Cut* const found = c.find(rows, o);
+  if (found == nullptr || !found->where.is_home()) return false;
+  found->where.count_home(saved, found->coming_home);
+  found->rows = {{0, rows}};
+  found->around.clear();
+  return true;
+}
+
+static double saved_by(std::size_t devices, double seconds_on_one) noexcept { return seconds_on_one * (1.0 - 1.0 / static_cast<double>(devices)); }
+
+std::size_t devices_for_sparse(const Options& o, std::uint64_t rows, double seconds_on_one) {
+  const std::size_t devices = devices_for(o, seconds_on_one);
+  const bool may_come_home = devices > 1 && o.spread == Spread::automatic;
+  return may_come_home && is_home(rows, saved_by(devices, seconds_on_one)) ? 1 : devices;
+}
+
+void note_spread(std::uint64_t rows, std::size_t devices, const std::vector<ProductOperand>& vectors, double seconds_on_one) {
+  const Options o = options();
+  if (devices < 2 || o.spread != Spread::automatic) return;
+  std::vector<policy::HeldOperand> held;
+  for (const ProductOperand& v : vectors) held.push_back(held_operand(v));
+  const double moving = policy::seconds_of_moving(held, devices);
+  const double saved = saved_by(devices, seconds_on_one);
+  Cuts& c = cuts();
+  const std::lock_guard<std::mutex> lock(c.mutex);
+  Cut* const found = c.find(rows, o);
+  if (found != nullptr) found->where.count_spread(moving, saved, found->coming_home);
 }
 
 VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one) {
   const Options o = options();
-  const std::size_t most = devices_at_most(o), that_pay = policy::devices_that_pay(o.spread, seconds_on_one, most);
+  const std::size_t most = devices_at_most(o), that_pay = policy::devices_that_pay(o.spread, seconds_on_one, most, o.least_seconds);
   if (o.spread != Spread::never) {
     Cuts& c = cuts();
     const std::lock_guard<std::mutex> lock(c.mutex);
-    const auto found = c.of.find(vector.rows);
-    const bool holds = c.epoch == runtime::epoch() && found != c.of.end() && found->second.spread == o.spread && found->second.devices == o.devices;
-    if (holds && found->second.rows.size() <= most) {
-      return {in_order(found->second.rows), "as the sparse matrix of as many rows", found->second.around};
-    }
+    const Cut* const found = c.find(vector.rows, o);
+    if (found != nullptr && found->rows.size() <= most) return {in_order(found->rows), "as the sparse matrix of as many rows", found->around, true};
   }
   const auto evenly_on = [&](std::size_t devices) {
     return in_order(policy::cut_evenly(vector.rows, devices, policy::block_elements(vector.rows)));
@@ -168,7 +217,7 @@ std::size_t devices_of_product(double multiplications) {
 }
 template <class T>
 std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries, std::uint64_t columns) {
-  return devices_for(options(), seconds_of_sparse_product<T>(rows, entries) * static_cast<double>(columns));
+  return devices_for_sparse(options(), rows, seconds_of_sparse_product<T>(rows, entries) * static_cast<double>(columns));
 }
 template <class T>
 std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes) {

@@ -72,7 +72,13 @@ struct ProductOperand {
 /// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on, as long as the runtime
 /// and the options are the same.
 /// @param around  see `VectorCut`
-void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around);
+/// @param coming_home  the seconds that the matrix takes to one device, where several have it
+void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around, double coming_home);
+/// Returns how many devices a product with a sparse matrix of so many rows uses: one where spread calls have lost more than they saved
+/// (`policy::SpreadOrHome`), and then its vectors are cut so, too. To be called once for each product.
+[[nodiscard]] std::size_t devices_for_sparse(const Options& options, std::uint64_t rows, double seconds_on_one);
+/// Counts a call that is spread as a sparse matrix of so many rows is. To be called before it is carried out. On one device nothing is counted.
+void note_spread(std::uint64_t rows, std::size_t devices, const std::vector<ProductOperand>& vectors, double seconds_on_one);
 
 /// How a vector is cut.
 struct VectorCut {
@@ -81,6 +87,7 @@ struct VectorCut {
   /// For each device what lies around its run: where the memory for a run has room for that, too, a product with the matrix needs no other memory
   /// for the vector. Empty: nothing is known, or it is much more than the run.
   std::vector<policy::Run> around = {};
+  bool follows_matrix = false;  ///< cut as the rows of a sparse matrix
 };
 /// Cuts a vector for the devices: as the rows were cut of the sparse matrix of as many rows that was used last; else where devices hold it already,
 /// if several do in fair shares; else evenly, between blocks (`policy::block_elements`), for as many devices as pay.

@@ -71,6 +71,15 @@ void expect_matrix(const char* routine, const Csr<T, Offset>& a) {
                    name + ": a matrix of " + std::to_string(a.entries) + " entries: it may have 2147483647. Cut it by rows into several matrices");
 }
 
+/// What a product with so many vectors takes on one device.
+template <class T, class Offset>
+double seconds_of(const Csr<T, Offset>& a, std::uint64_t columns) {
+  return seconds_of_sparse_product<T>(static_cast<std::uint64_t>(a.rows), static_cast<std::uint64_t>(a.entries)) * static_cast<double>(columns);
+}
+void note_product(const Pattern& pattern, const Matrix& x, Access of_y, const Matrix& y, double seconds) {
+  if (x.rows > 0) note_spread(y.rows, pattern.rows.size(), {{&x, false, Access::read}, {&y, false, of_y}}, seconds);
+}
+
 /// The cut of a matrix for as many devices as pay, and its row pointers of 32 bits.
 template <class T, class Offset>
 std::pair<std::shared_ptr<const Pattern>, const std::int32_t*> pattern_for(const Csr<T, Offset>& a, std::uint64_t columns) {
@@ -78,11 +87,12 @@ std::pair<std::shared_ptr<const Pattern>, const std::int32_t*> pattern_for(const
   // Fewer entries are multiplied in less time than two tasks more take the host.
   constexpr std::uint64_t least_split = std::uint64_t{8} << 20;
   const Options o = options();
-  const double seconds = seconds_of_sparse_product<T>(rows, static_cast<std::uint64_t>(a.entries)) * static_cast<double>(columns);
+  const std::size_t devices = devices_for_sparse(o, rows, seconds_of<T>(a, columns));
   const std::shared_ptr<const Pattern> pattern =
       pattern_of({a.row_pointers, sizeof(Offset), a.column_indices, rows, static_cast<std::uint64_t>(a.columns), a.entries},
-                 devices_for(o, seconds), task_bytes() / (sizeof(T) + sizeof(std::int32_t)), o.spread == Spread::always ? 0 : least_split);
-  note_cut(pattern->rows, pattern->room);
+                 devices, task_bytes() / (sizeof(T) + sizeof(std::int32_t)), o.spread == Spread::always ? 0 : least_split);
+  const double others = 1.0 - 1.0 / static_cast<double>(pattern->rows.size());
+  note_cut(pattern->rows, pattern->room, others * (sizeof(T) + sizeof(std::int32_t)) * static_cast<double>(a.entries) / policy::bytes_between_devices_a_second);
   if constexpr (sizeof(Offset) == sizeof(std::int32_t)) return {pattern, a.row_pointers};
   else return {pattern, pattern->row_pointers->data()};
 }
@@ -94,7 +104,9 @@ void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y) {
   expect_matrix("spmv", a);
   if (a.rows == 0) return;
   const auto [pattern, row_pointers] = pattern_for(a, 1);
-  multiply("spmv", alpha, a, row_pointers, *pattern, vector_of(x, a.columns), beta, vector_of(y, a.rows));
+  const Matrix of_x = vector_of(x, a.columns), of_y = vector_of(y, a.rows);
+  note_product(*pattern, of_x, beta == T(0) ? Access::overwrite : Access::read_write, of_y, seconds_of<T>(a, 1));
+  multiply("spmv", alpha, a, row_pointers, *pattern, of_x, beta, of_y);
 }
 
 template <class T, class Offset>
@@ -104,6 +116,7 @@ void spmm(std::int64_t columns, T alpha, const Csr<T, Offset>& a, const T* x, st
   const Matrix all_x = matrix("spmm", "X", x, a.columns, columns, ldx, sizeof(T)), all_y = matrix("spmm", "Y", y, a.rows, columns, ldy, sizeof(T));
   if (a.rows == 0 || columns == 0) return;
   const auto [pattern, row_pointers] = pattern_for(a, all_x.columns);
+  note_product(*pattern, all_x, beta == T(0) ? Access::overwrite : Access::read_write, all_y, seconds_of<T>(a, all_x.columns));
   // As many columns at once as a task's memory has room for beside its part of the matrix.
   std::uint64_t longest = 1;
   for (const Pattern::Share& s : pattern->shares) longest = std::max(longest, pattern->around[s.device].size() + s.rows.size());

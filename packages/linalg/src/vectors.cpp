@@ -114,6 +114,14 @@ std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::siz
   return pieces;
 }
 
+/// Counts what moves for a call on vectors, if it is spread as a matrix is.
+void note_moves(const VectorCut& along, const Matrix& x, Access of_y, const Matrix& y, double seconds) {
+  if (!along.follows_matrix) return;
+  std::vector<ProductOperand> vectors{{&y, false, of_y}};
+  if (x.data != y.data) vectors.push_back({&x, false, Access::read});
+  note_spread(y.rows, along.runs.size(), vectors, seconds);
+}
+
 /// Gives the vectors room for what lies around their runs, where that of all operands fits.
 /// @param bytes_of_element  of all operands
 void make_room_around(std::vector<Task>& tasks, const VectorCut& along, std::size_t bytes_of_element) {
@@ -156,6 +164,7 @@ void scal(std::int64_t n, T alpha, T* x) {
   const std::vector<Matrix> operands{vector_of(x, n)};
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[0], true, seconds);
+  note_moves(along, operands[0], Access::read_write, operands[0], seconds);
   const std::vector<Task> cut = cut_sum<T>(along, {Access::read_write});
   note_call("scal", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
@@ -176,10 +185,11 @@ Blocks blocks_of(std::uint64_t n) noexcept {
   return {block, (n + block - 1) / block};
 }
 template <class T>
-std::vector<Task> cut_dot(std::int64_t n, const Matrix& x, std::uint64_t block) {
+std::vector<Task> cut_dot(std::int64_t n, const Matrix& x, const Matrix& y, std::uint64_t block) {
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   VectorCut along = cut_vector(x, true, seconds);
   if (!between_blocks(along.runs, block)) along = cut_vector(x, false, seconds);
+  note_moves(along, x, Access::read, y, seconds);
   std::vector<Task> cut;
   for (const policy::Held& h : to_fit(along.runs, 2 * sizeof(T), block)) {
     const Rectangle elements{h.run.begin, h.run.end, 0, 1};
@@ -199,7 +209,7 @@ T dot(std::int64_t n, const T* x, const T* y) {
   const auto [block, blocks] = blocks_of(static_cast<std::uint64_t>(n));
   Sums sums(blocks * sizeof(T));
   const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
-  const std::vector<Task> cut = cut_dot<T>(n, operands[0], block);
+  const std::vector<Task> cut = cut_dot<T>(n, operands[0], operands[1], block);
   Library& compute = library();
   T* const all = static_cast<T*>(sums.data());
   const std::uint64_t of_block = block;  // lambdas capture no structured binding
@@ -313,7 +323,7 @@ void dot(std::int64_t n, const T* x, const T* y, DeviceScalar<T>& result) {
   const auto [block, blocks] = blocks_of(static_cast<std::uint64_t>(n));
   to.begin(blocks);
   const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n), to.matrix()};
-  std::vector<Task> cut = cut_dot<T>(n, operands[0], block);
+  std::vector<Task> cut = cut_dot<T>(n, operands[0], operands[1], block);
   for (Task& t : cut) {
     const Rectangle& of = t.parts[0].where;
     t.parts.push_back({2, {of.row_begin / block, (of.row_end + block - 1) / block, 0, 1}, Access::overwrite});
@@ -339,6 +349,7 @@ void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, 
   const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[reads_y ? 1 : 0], true, seconds);
   const Access of_y = reads_y ? Access::read_write : Access::overwrite;
+  note_moves(along, operands[0], of_y, operands[1], seconds);
   std::vector<Task> cut = cut_sum<T>(along, {Access::read, of_y});
   // Each task reads the numbers that its own device has.
   for (Task& t : cut) {

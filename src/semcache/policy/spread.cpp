@@ -3,11 +3,11 @@
 #include <semcache/policy/spread.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 namespace semcache::policy {
 
-std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices) noexcept {
-  constexpr double least_seconds = 50e-6;
+std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices, double least_seconds) noexcept {
   if (spread == Spread::never || devices < 2) return 1;
   if (spread == Spread::always) return devices;
   return static_cast<std::size_t>(std::clamp(seconds_on_one / least_seconds, 1.0, static_cast<double>(devices)));
@@ -29,9 +29,25 @@ double bytes_between_devices(const std::vector<HeldOperand>& operands, std::size
   return sum / count;
 }
 
-std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices, const std::vector<HeldOperand>& operands) noexcept {
-  constexpr double bytes_per_second = 3e11;  // of a link between devices; the order of magnitude matters
-  const std::size_t enough_work = devices_that_pay(spread, seconds_on_one, devices);
+double seconds_of_moving(const std::vector<HeldOperand>& operands, std::size_t devices) noexcept {
+  double bytes = 0;
+  for (const HeldOperand& o : operands) {
+    const double needed = static_cast<double>(o.bytes) / (o.whole ? 1.0 : static_cast<double>(devices));
+    const double on_devices = std::accumulate(o.on_devices.begin(), o.on_devices.end(), 0.0);
+    double most_lacking = 0;
+    for (std::size_t d = 0; d < devices; ++d) {
+      const double own = d < o.on_devices.size() ? static_cast<double>(o.on_devices[d]) : 0.0;
+      most_lacking = std::max(most_lacking, std::clamp(needed - own, 0.0, on_devices - own));
+    }
+    if (o.is_read) bytes += most_lacking;
+    if (o.is_written) bytes += std::max(0.0, on_devices - static_cast<double>(o.bytes));
+  }
+  return bytes / bytes_between_devices_a_second;
+}
+
+std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices, const std::vector<HeldOperand>& operands,
+                             double least_seconds) noexcept {
+  const std::size_t enough_work = devices_that_pay(spread, seconds_on_one, devices, least_seconds);
   if (spread != Spread::automatic || enough_work < 2) return enough_work;
   // At home means on the device that holds most.
   std::vector<HeldOperand> at_home = operands;
@@ -43,8 +59,8 @@ std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t d
   for (HeldOperand& o : at_home) {
     if (home < o.on_devices.size()) std::swap(o.on_devices[0], o.on_devices[home]);
   }
-  const double alone = seconds_on_one + bytes_between_devices(at_home, 1) / bytes_per_second;
-  const double together = seconds_on_one / static_cast<double>(enough_work) + bytes_between_devices(operands, enough_work) / bytes_per_second;
+  const double alone = seconds_on_one + bytes_between_devices(at_home, 1) / bytes_between_devices_a_second;
+  const double together = seconds_on_one / static_cast<double>(enough_work) + bytes_between_devices(operands, enough_work) / bytes_between_devices_a_second;
   return together < alone ? enough_work : 1;
 }
 

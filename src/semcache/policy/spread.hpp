@@ -4,6 +4,7 @@
 
 #include <semcache/base/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,10 +17,13 @@ enum class Spread : std::uint8_t {
   always,     ///< as many devices as there is work for
   never,      ///< one device
 };
-/// Returns how many of `devices` devices a call uses. A device more costs the host some launches and transfers, so each must have work for
-/// fifty microseconds. Pure.
+/// A device more costs the host some launches and transfers, so each must have work for so long.
+inline constexpr double least_seconds_of_device = 50e-6;
+/// Returns how many of `devices` devices a call uses. Pure.
 /// @param seconds_on_one  what the call takes on one device, all operands there
-[[nodiscard]] SEMCACHE_API std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices) noexcept;
+/// @param least_seconds  that each device must have work for
+[[nodiscard]] SEMCACHE_API std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices,
+                                                        double least_seconds = least_seconds_of_device) noexcept;
 
 /// Where the content of an operand is.
 struct HeldOperand {
@@ -36,6 +40,42 @@ struct HeldOperand {
 /// save. So a loop in which a kernel on one device and a library call write the same array does not move it to and fro. Content on the host
 /// has the same way to any device, and does not matter.
 [[nodiscard]] SEMCACHE_API std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices,
-                                                        const std::vector<HeldOperand>& operands) noexcept;
+                                                        const std::vector<HeldOperand>& operands,
+                                                        double least_seconds = least_seconds_of_device) noexcept;
+
+/// Whether the calls on a sparse matrix and its vectors are spread, from what that has cost so far. Their operands move to and fro where kernels on one
+/// device use the vectors between the calls, and the matrix, which is large, is where it was used last. So the calls come home to one device when moving
+/// vectors has cost more than the other devices saved, by as much as it costs to bring the matrix there. They are spread again, to try, when the other
+/// devices would have saved a hundred times as much. So a program loses at most some per cent of its time by either.
+class SpreadOrHome {
+ public:
+  [[nodiscard]] bool is_home() const noexcept { return home_; }
+  /// Counts a call that is spread.
+  /// @param moving  the seconds that its operands take from device to device
+  /// @param saved  the seconds that the other devices save
+  /// @param coming_home  the seconds that the matrix takes to one device
+  void count_spread(double moving, double saved, double coming_home) noexcept {
+    sum_ = std::max(0.0, sum_ + moving - saved);
+    if (sum_ <= coming_home) return;
+    home_ = true;
+    sum_ = 0;
+  }
+  /// Counts a call that is made at home. @param saved  the seconds that other devices would have saved
+  void count_home(double saved, double coming_home) noexcept {
+    sum_ += saved;
+    if (sum_ <= 100 * coming_home) return;
+    home_ = false;
+    sum_ = 0;
+  }
+
+ private:
+  bool home_ = false;
+  double sum_ = 0;  ///< while spread: the seconds lost, at least 0; at home: those that could have been saved
+};
+/// What a link between devices carries. The order of magnitude matters.
+inline constexpr double bytes_between_devices_a_second = 3e11;
+/// Returns the seconds that the operands of a call that is spread over several devices take from device to device: what a device lacks of what it reads,
+/// and what devices have fetched of a result since it was made last, because they may well fetch it again.
+[[nodiscard]] SEMCACHE_API double seconds_of_moving(const std::vector<HeldOperand>& operands, std::size_t devices) noexcept;
 
 }  // namespace semcache::policy

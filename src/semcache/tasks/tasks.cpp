@@ -54,19 +54,19 @@ class Places {
  public:
   Places(const std::vector<Task>& tasks, const std::vector<Matrix>& operands) : operands_(operands) {
     std::map<Key, std::vector<Rectangle>> used;
+    std::map<std::uint32_t, std::uint64_t> bytes;  // by device
     for (const Task& t : tasks) {
       for (const TaskPart& p : t.parts) {
         if (p.where.empty()) continue;
         if (p.together.empty()) {
           used[{t.device, p.operand}].push_back(p.where);
-        } else {
-          add({t.device, p.operand}, p.together);
+        } else if (add({t.device, p.operand}, p.together)) {
+          bytes[t.device] += elements(p.together) * operands_[p.operand].element_bytes;
         }
       }
     }
     // One place for all parts of an operand on a device, if they fill it, and if all such places fit the device together.
     std::map<Key, Rectangle> filled;
-    std::map<std::uint32_t, std::uint64_t> bytes;  // by device
     for (auto& [key, parts] : used) {
       std::sort(parts.begin(), parts.end(), before);
       Rectangle all;
@@ -80,8 +80,9 @@ class Places {
     }
     for (const auto& [key, parts] : used) {
       const auto all = filled.find(key);
-      const bool together = all != filled.end() && bytes[key.first] <= runtime::device_budget(key.first);
-      for (const Rectangle& where : parts) add(key, together ? all->second : where);
+      const std::uint64_t budget = runtime::device_budget(key.first);  // each place takes whole pages of the device
+      const bool together = all != filled.end() && bytes[key.first] <= budget - budget / 8;
+      for (const Rectangle& where : parts) (void)add(key, together ? all->second : where);
     }
   }
 
@@ -212,11 +213,13 @@ class Places {
     }
   }
 
-  void add(const Key& key, const Rectangle& where) {
+  /// @return false if there is this place already
+  bool add(const Key& key, const Rectangle& where) {
     std::vector<Place>& places = places_[key];
-    if (std::any_of(places.begin(), places.end(), [&](const Place& p) { return same(p.where, where); })) return;
+    if (std::any_of(places.begin(), places.end(), [&](const Place& p) { return same(p.where, where); })) return false;
     const Bytes b = bytes_of(operands_[key.second], where);
     places.push_back({where, runtime::Tile(b.first, b.width, b.columns, b.pitch, key.first, operands_[key.second].element_bytes)});
+    return true;
   }
   [[nodiscard]] const Place& place(std::uint32_t device, const TaskPart& part) const {
     const std::vector<Place>& places = places_.at({device, part.operand});

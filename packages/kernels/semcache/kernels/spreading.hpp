@@ -358,6 +358,8 @@ bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, cons
         if (!of_x.known || !of_y.known) return at_home("spmv", has_strides);
         if (of_x.transposed || of_y.transposed) return at_home("spmv", "because a multivector is kept by rows");
         if (y.extent(1) != x.extent(1) || y.extent(1) == 0) return false;
+        // Kokkos-Kernels reads neither A nor x then. With vectors it does not come here.
+        if (number<T>(alpha) == T(0)) return at_home("spmv", "because alpha is zero");
         if (is_better_at_home(linalg::devices_of_sparse_product<T>(rows, entries, y.extent(1)))) return at_home("spmv", does_not_pay);
         linalg::spmm<T, Offset>(y.extent(1), number<T>(alpha), matrix, data_of(x), of_x.leading, number<T>(beta), data_of(y), of_y.leading);
       }

@@ -26,6 +26,9 @@ struct Options {
   /// Into so many tasks the first of these is cut along its sums, each of which begins when its columns of A have arrived; 1: it is not cut; 0: as
   /// the size of A suggests. It decides in which order the terms of these sums are added.
   std::size_t panels = 0;
+  /// Where the spread is automatic: a device is used if it has work for so many seconds, because one device more costs the host some launches and
+  /// transfers.
+  double least_seconds = policy::least_seconds_of_device;
 };
 
 /// Returns the options of the next call. Starts the runtime. @throws ConfigurationError  it cannot start. Threads: any.
