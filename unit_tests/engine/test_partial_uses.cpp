@@ -101,11 +101,11 @@ TEST(PartialUses, CloseThePagesThatTheyReadAlone) {
 /// Each column that closes alone is a call of the kernel, and may be one more mapping. The transfers of a launch, each of some columns, must not add up
 /// to as many as there are columns.
 TEST(PartialUses, CloseFewPiecesHoweverManyTransfersTakeTheColumns) {
-  constexpr std::uint64_t columns = 2000;
+  constexpr std::uint64_t columns = 300;
   const std::uint64_t pitch = 4 * page;
   Program::Options o = Tiled::roomy();
   o.engine.device_memory_bytes = 2 * columns * pitch;
-  o.engine.registration_bytes = 100 * pitch;  // a transfer stays within so many bytes of the host
+  o.engine.registration_bytes = 30 * pitch;  // a transfer stays within so many bytes of the host
   Program p(o);
   Memory& d = p.on_device(columns * pitch);
   Memory& h = p.on_host(columns * pitch, &d);

@@ -313,7 +313,7 @@ UNNOTICED = {
     "engine/expected_messages.cpp expect project_later #1": _COST + "the next launch looks closer once",
     "engine/expected_messages.cpp expect project_device #1": _COST + "the next launch looks closer once",
     "engine/buffers.cpp release_idle return true #1": "the fake device refuses memory once, so the next try works",
-    "engine/launches.cpp begin_launch return true #1": _COST + "on the unknown queue, uses of parts are noted as those of the array",
+    "engine/launches.cpp begin_unready_launch return true #1": _COST + "on the unknown queue, uses of parts are noted as those of the array",
     "engine/launches.cpp bring_by_block add #2": _COST + "all blocks of a part are mapped before the first is fetched",
     "engine/projection.cpp permits_reads return true #1": _COST + "where a fault's kind is unknown, it counts as a write",
     "engine/executor.cpp permits return false #2": _COST + "guarded pages that are open are copied past their protection",
