@@ -113,6 +113,18 @@ Matrix<double> laplace(std::int64_t n) {
   return m;
 }
 
+/// An iteration of conjugate gradients: solution x, residual r, direction d, q = A d. Returns the square of the new residual's norm; `rr` is that of the old.
+double iterate(const Csr<double>& a, const Array<double>& x, const Array<double>& r, const Array<double>& d, const Array<double>& q, double rr) {
+  const std::int64_t n = a.rows;
+  spmv(1.0, a, d.data(), 0.0, q.data());
+  const double alpha = rr / dot(n, d.data(), q.data());
+  axpby(n, alpha, d.data(), 1.0, x.data());
+  axpby(n, -alpha, q.data(), 1.0, r.data());
+  const double next = dot(n, r.data(), r.data());
+  axpby(n, 1.0, r.data(), next / rr, d.data());
+  return next;
+}
+
 class LinalgSparse : public ::testing::Test {
  protected:
   void SetUp() override { set_options({Spread::always, 0, 0}); }
@@ -500,13 +512,7 @@ TEST_F(LinalgSparse, ConjugateGradientsMoveOnlyWhatLiesBehindTheBorders) {
         const std::uint64_t border = planes ? 12 * 12 : 1, blocks = (n + policy::block_elements(n) - 1) / policy::block_elements(n);
         for (int i = 0; i < 5; ++i) {
           const Bytes before = moved();
-          spmv(1.0, a.csr, d.data(), 0.0, q.data());
-          const double alpha = rr / dot(size, d.data(), q.data());
-          axpby(size, alpha, d.data(), 1.0, x.data());
-          axpby(size, -alpha, q.data(), 1.0, r.data());
-          const double next = dot(size, r.data(), r.data());
-          axpby(size, 1.0, r.data(), next / rr, d.data());
-          rr = next;
+          rr = iterate(a.csr, x, r, d, q, rr);
           history.push_back(rr);
           const Bytes after = moved() - before;
           if (i == 0) continue;  // the matrix comes
@@ -597,15 +603,7 @@ TEST_F(LinalgSparse, ConjugateGradientsThatTwoDevicesHoldTogether) {
       axpby(size, -1.0, q.data(), 1.0, r.data());
       axpby(size, 1.0, r.data(), 0.0, d.data());
       double rr = dot(size, r.data(), r.data());
-      for (int i = 0; i < 5; ++i) {
-        spmv(1.0, a.csr, d.data(), 0.0, q.data());
-        const double alpha = rr / dot(size, d.data(), q.data());
-        axpby(size, alpha, d.data(), 1.0, x.data());
-        axpby(size, -alpha, q.data(), 1.0, r.data());
-        const double next = dot(size, r.data(), r.data());
-        axpby(size, 1.0, r.data(), next / rr, d.data());
-        rr = next;
-      }
+      for (int i = 0; i < 5; ++i) rr = iterate(a.csr, x, r, d, q, rr);
       const std::vector<double> result = x.get();
       if (bits.empty()) bits = result;
       EXPECT_EQ(std::memcmp(bits.data(), result.data(), n * sizeof(double)), 0);
