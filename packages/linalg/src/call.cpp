@@ -119,7 +119,11 @@ std::vector<policy::Held> in_order(const std::vector<policy::Run>& runs) {
 
 }  // namespace
 
-void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around, double coming_home) {
+/// Returns what devices beside one have of something that is shared out evenly.
+static double share_of_others(std::size_t devices, double all) noexcept { return all * (1.0 - 1.0 / static_cast<double>(devices)); }
+
+void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around, double bytes) {
+  const double coming_home = share_of_others(rows.size(), bytes) / policy::bytes_between_devices_a_second;
   const Options o = options();
   const std::uint64_t all = rows.back().end;
   Cuts& c = cuts();
@@ -149,12 +153,10 @@ static bool is_home(std::uint64_t rows, double saved) {
   return true;
 }
 
-static double saved_by(std::size_t devices, double seconds_on_one) noexcept { return seconds_on_one * (1.0 - 1.0 / static_cast<double>(devices)); }
-
 std::size_t devices_for_sparse(const Options& o, std::uint64_t rows, double seconds_on_one) {
   const std::size_t devices = devices_for(o, seconds_on_one);
   const bool may_come_home = devices > 1 && o.spread == Spread::automatic;
-  return may_come_home && is_home(rows, saved_by(devices, seconds_on_one)) ? 1 : devices;
+  return may_come_home && is_home(rows, share_of_others(devices, seconds_on_one)) ? 1 : devices;
 }
 
 void note_spread(std::uint64_t rows, std::size_t devices, const std::vector<ProductOperand>& vectors, double seconds_on_one) {
@@ -163,7 +165,7 @@ void note_spread(std::uint64_t rows, std::size_t devices, const std::vector<Prod
   std::vector<policy::HeldOperand> held;
   for (const ProductOperand& v : vectors) held.push_back(held_operand(v));
   const double moving = policy::seconds_of_moving(held, devices);
-  const double saved = saved_by(devices, seconds_on_one);
+  const double saved = share_of_others(devices, seconds_on_one);
   Cuts& c = cuts();
   const std::lock_guard<std::mutex> lock(c.mutex);
   Cut* const found = c.find(rows, o);

@@ -72,8 +72,8 @@ struct ProductOperand {
 /// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on, as long as the runtime
 /// and the options are the same.
 /// @param around  see `VectorCut`
-/// @param coming_home  the seconds that the matrix takes to one device, where several have it
-void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around, double coming_home);
+/// @param bytes  of the matrix
+void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around, double bytes);
 /// Returns how many devices a product with a sparse matrix of so many rows uses: one where spread calls have lost more than they saved
 /// (`policy::SpreadOrHome`), and then its vectors are cut so, too. To be called once for each product.
 [[nodiscard]] std::size_t devices_for_sparse(const Options& options, std::uint64_t rows, double seconds_on_one);

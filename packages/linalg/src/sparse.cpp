@@ -91,8 +91,7 @@ std::pair<std::shared_ptr<const Pattern>, const std::int32_t*> pattern_for(const
   const std::shared_ptr<const Pattern> pattern =
       pattern_of({a.row_pointers, sizeof(Offset), a.column_indices, rows, static_cast<std::uint64_t>(a.columns), a.entries},
                  devices, task_bytes() / (sizeof(T) + sizeof(std::int32_t)), o.spread == Spread::always ? 0 : least_split);
-  const double others = 1.0 - 1.0 / static_cast<double>(pattern->rows.size());
-  note_cut(pattern->rows, pattern->room, others * (sizeof(T) + sizeof(std::int32_t)) * static_cast<double>(a.entries) / policy::bytes_between_devices_a_second);
+  note_cut(pattern->rows, pattern->room, (sizeof(T) + sizeof(std::int32_t)) * static_cast<double>(a.entries));
   if constexpr (sizeof(Offset) == sizeof(std::int32_t)) return {pattern, a.row_pointers};
   else return {pattern, pattern->row_pointers->data()};
 }

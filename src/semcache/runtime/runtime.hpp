@@ -464,7 +464,7 @@ class SEMCACHE_API Launch : Holding {
   /// operand is not current any more.
   /// @param used  bit i is set if the functor has captured `known[i]`
   [[gnu::hot]] Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
-         std::uint64_t epoch, const Capture* captures, std::size_t count);
+                      std::uint64_t epoch, const Capture* captures, std::size_t count);
   /// Launches a library's routine all of whose uses are known, at most `most_uses`; one array may have several. If the constructor throws,
   /// the content of bytes that were to be overwritten may be lost. Transfers and accesses of the host wait for the routine only where they
   /// use the same bytes. A device whose pages are guarded, an emulated one by default, takes each use for one of whole pages. Columns that

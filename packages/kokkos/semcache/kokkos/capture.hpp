@@ -384,8 +384,8 @@ KOKKOS_FUNCTION void expect_handles_in([[maybe_unused]] T* elements) {
 
 /// Records the copy of a handle that is made while tracking is disabled. It is out of line because functors copy several
 /// handles, and inlined copies of this code in many places would be slow.
-[[gnu::hot]] SEMCACHE_API void record_untracked_copy(const void* pointer, const void* place, const void* source, const runtime::HandleType* type,
-                                        bool writable) noexcept;
+[[gnu::hot]] SEMCACHE_API void record_untracked_copy(const void* pointer, const void* place, const void* source,
+                                                     const runtime::HandleType* type, bool writable) noexcept;
 
 /// Called by every copy of a handle. It is noexcept because Kokkos 3.4 switches tracking on and off without RAII.
 inline void record_copy(const void* pointer, const void* place, const void* source, const runtime::HandleType* type,
