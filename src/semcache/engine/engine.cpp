@@ -121,6 +121,16 @@ bool Engine::stream_ends(void* native) noexcept {
   return known;
 }
 
+bool Engine::leave_lease(QueueIndex queue) noexcept {
+  try {
+    Transaction t(transactions_);
+    t.launch_follows();
+    return s_.queues->leave_lease(queue);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 void Engine::retire_queue(QueueIndex queue) noexcept {
   try {
     Transaction t(transactions_);

@@ -353,6 +353,13 @@ QueueId lease_queue(void* native_stream) {
   return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
 }
 
+bool leave_lease(QueueId queue) noexcept {
+  Runtime* const r = running();
+  if (r == nullptr || !queue.valid()) return false;
+  const platform::RuntimeScope scope;
+  return r->engine->leave_lease(queue.value);
+}
+
 Stream new_stream(std::uint32_t device, bool before_others) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();

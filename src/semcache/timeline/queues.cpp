@@ -103,6 +103,7 @@ void Queues::record_end(QueueIndex q) {
 
 void Queues::stream_ends(QueueIndex q) noexcept {
   queues_[q].ended = true;
+  if (std::exchange(queues_[q].stream_has_lease, false)) --queues_[q].leases;
   if (q == first_program_queue_) first_program_queue_ = max_queues;  // no other queue is the framework's default
 }
 
@@ -139,6 +140,7 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
     base::raw_log("at a stream's end: %s", e.what());
   }
   queue.leases.store(0);
+  queue.stream_has_lease = false;
   if (in_use) {
     if (index == first_program_queue_) first_program_queue_ = max_queues;
     return std::nullopt;
