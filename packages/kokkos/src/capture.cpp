@@ -128,7 +128,9 @@ bool CaptureList::remembers(CaptureMemo& memo, std::uintptr_t* word, const void*
     // The memo is copied, because another closure may be constructed before this one runs.
     known_count_ = memo.count;
     epoch_ = memo.epoch;
-    std::memcpy(known_, memo.operands, memo.count * sizeof known_[0]);
+    constexpr std::size_t few = 4;  // are copied without a call
+    std::memcpy(known_, memo.operands, few * sizeof known_[0]);
+    if (memo.count > few) std::memcpy(known_ + few, memo.operands + few, (memo.count - few) * sizeof known_[0]);
     recording_ = Recording::known;
     return true;
   }

@@ -83,8 +83,7 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
   return {m, position};
 }
 
-void refuse_recording(QueueId queue) {
-  if (!is_recording(queue)) return;
+void refuse_recorded() {
   throw UsageError("a launch, copy or fill on a semcache::Exec whose stream records a graph: nobody would know when the graph runs "
                    "it. Record launches on the native space instead: what they use counts as used at each launch of the graph");
 }

@@ -21,6 +21,7 @@ std::atomic<Runtime*> current{nullptr};
 std::atomic<std::uint64_t> starts{0};
 std::atomic<Runtime*> ended{nullptr};
 std::atomic<bool> forked{false};
+std::atomic<bool> observed{false};
 std::atomic<std::uint64_t> retired_queues{0};
 
 namespace {
