@@ -511,7 +511,7 @@ using namespace runtime;  // NOLINT: the public functions are a thin face of thi
 void access(const void* address, std::size_t bytes, Access mode) { access_2d(address, bytes, bytes, 1, mode); }
 
 void access_2d(const void* address, std::size_t pitch, std::size_t width, std::size_t columns, Access mode) {
-  SEMCACHE_EXPECTS(mode <= Access::overwrite, std::to_string(static_cast<int>(mode)) + " is no access mode");
+  SEMCACHE_EXPECTS(mode <= Access::overwrite, "access mode " + std::to_string(static_cast<int>(mode)) + " does not exist. Use Access::read, write, read_write or overwrite");
   if (width == 0 || columns == 0) return;
   SEMCACHE_EXPECTS(columns == 1 || pitch >= width, "an access to columns of " + std::to_string(width) + " bytes, which begin " +
                                                        std::to_string(pitch) + " bytes apart: they overlap");

@@ -64,7 +64,8 @@ Access access_of(int mode) {
   static_assert(SEMCACHE_READ == int(Access::read) && SEMCACHE_WRITE == int(Access::write) &&
                 SEMCACHE_READ_WRITE == int(Access::read_write) && SEMCACHE_OVERWRITE == int(Access::overwrite));
   SEMCACHE_EXPECTS(mode >= SEMCACHE_READ && mode <= SEMCACHE_OVERWRITE,
-                   "semcache_access: " + std::to_string(mode) + " is no access mode");
+                   "semcache_access, semcache_access_2d: mode " + std::to_string(mode) + " does not exist. Use SEMCACHE_READ, SEMCACHE_WRITE, "
+                   "SEMCACHE_READ_WRITE or SEMCACHE_OVERWRITE");
   return static_cast<Access>(mode);
 }
 
