@@ -438,7 +438,7 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
       }
     }
   } catch (const std::exception& e) {
-    base::raw_log("after a launch: %s", e.what());
+    base::raw_log("behind a launch nothing was sent ahead, or its end was not marked: %s. Results stay right", e.what());
   }
 }
 

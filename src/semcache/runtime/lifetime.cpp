@@ -117,7 +117,7 @@ void write_report(Runtime& r) noexcept {
   try {
     trace::write_report(statistics_of(r), r.configuration.report, r.configuration.mpi_rank);
   } catch (const std::exception& e) {
-    base::raw_log("no report: %s", e.what());
+    base::raw_log("no report is written, because its figures could not be gathered: %s", e.what());
   }
 }
 

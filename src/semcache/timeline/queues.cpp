@@ -32,7 +32,7 @@ Queues::~Queues() {
     try {
       retire(q);
     } catch (const std::exception& e) {
-      base::raw_log("while ending: %s", e.what());
+      base::raw_log("while SemCache ended, closing a stream failed: %s", e.what());
     }
   }
 }
@@ -137,7 +137,7 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
     // refused.
     if (lacks_event && !device(index).is_recording(queue.id)) record(index);
   } catch (const std::exception& e) {
-    base::raw_log("at a stream's end: %s", e.what());
+    base::raw_log("the end of a stream's work was not marked: %s. Results stay right", e.what());
   }
   queue.leases.store(0);
   queue.stream_has_lease = false;
