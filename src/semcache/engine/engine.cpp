@@ -116,7 +116,7 @@ bool Engine::stream_ends(void* native) noexcept {
       s_.queues->stream_ends(queue);
     }
   } catch (const std::exception& e) {
-    base::raw_log("the end of a stream was not noted: %s. Results stay right", e.what());
+    base::raw_log("the end of a stream was not noted: %s", e.what());
   }
   return known;
 }
