@@ -13,20 +13,21 @@ An entry of the page is a list item that begins with the message in backquotes; 
 There <words> or ... stand for what varies. The chapter of an entry is the kind of its message, and its entries are in the order of
 their fixed words. Indented entries are reasons: texts that become part of other messages.
 """
+import functools
 import pathlib
 import re
 import sys
 
-# Functions that put an argument (counted from 0, -1 is the last) into a message, functions that return a part of one, and variables that
-# hold it.
+# Functions that put an argument (counted from 0, -1 is the last) into a message, functions that return a part of one, variables that hold
+# one, and functions with printf's arguments.
 ARGUMENTS = {"SEMCACHE_EXPECTS": -1, "refuse": -1, "refuse_devices": -1, "refuse_userfaultfd": -1, "number_or_refuse": -1, "load": -1,
              "outlived_pages": -1, "open_mirror": -1, "abort": 0}
 RETURNED = ["why_not_adoptable", "why_no_list_of_devices", "watch_cuda_driver", "replace_file", "warning_of_shared_devices"]
 ASSIGNED = ["failure", "why_not", "warning"]
 FORMATS = ["fatal", "raw_log"]
 # The chapters of the kinds. An exception's is its own name; "": any.
-CHAPTERS = {**dict.fromkeys([*ARGUMENTS, *RETURNED, *ASSIGNED], ""), "SEMCACHE_EXPECTS": "UsageError", "NeitherCanGoOn": "SystemError",
-            "invalid_argument": "UsageError", "fatal": "The process ends", "abort": "The process ends", "raw_log": "Lines on stderr", "literal": ""}
+CHAPTERS = {**dict.fromkeys([*ARGUMENTS, *RETURNED, *ASSIGNED, "literal"], ""), "SEMCACHE_EXPECTS": "UsageError", "invalid_argument": "UsageError",
+            "NeitherCanGoOn": "SystemError", "fatal": "The process ends", "abort": "The process ends", "raw_log": "Lines on stderr"}
 INTERNAL = "Internal errors"  # the chapter of messages of all kinds that only a defect can cause
 
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|\d[\w'.]*|\w+|::|\+=|->|\S""", re.S)
@@ -50,26 +51,23 @@ class Source:
     """A source file. `messages` are triples of kind, line and text."""
 
     def __init__(self, text):
-        self.tokens, self.lines, self.messages, line, at = [], [], [], 1, 0
-        for m in TOKEN.finditer(text):
-            line, at = line + text.count("\n", at, m.start()), m.start()
-            if not m[0].startswith(("//", "/*")) and m[0] != "\\":
-                self.tokens.append(m[0])
-                self.lines.append(line)
+        found = [m for m in TOKEN.finditer(text) if not m[0].startswith(("//", "/*")) and m[0] != "\\"]
+        self.text, self.starts, self.tokens, self.messages = text, [m.start() for m in found], [m[0] for m in found], []
         for i, t in enumerate(self.tokens):
             called = self.tokens[i + 1:i + 2] == ["("]
             arguments = split(self.until(i + 2, ")"), ",") if called else [[]]
             if t == "throw":
                 kind = self.until(i + 1, "(;")
-                self.add(i, kind[-1], self.texts(split(self.until(i + len(kind) + 2, ")"), ",")[0], i)) if kind else None
+                self.add(i, (kind or [t])[-1], self.texts(split(self.until(i + len(kind) + 2, ")"), ",")[0] if kind else [], i))
             elif t in ARGUMENTS and called:
                 self.add(i, t, self.texts(arguments[ARGUMENTS[t]], i))
             elif t in FORMATS and called:
                 self.add(i, t, self.printed(arguments, i))
             elif t in RETURNED and called:
                 head = i + 1 + len(self.until(i + 1, "{;,)"))  # of a definition this is where the body begins
-                for k in range(head, head + len(self.until(head + 1, "}")) if self.tokens[head] == "{" else head):
-                    self.add(k, t, self.texts(self.until(k + 1, ";"), k)) if self.tokens[k] == "return" else None
+                body = range(head, head + len(self.until(head + 1, "}"))) if self.tokens[head] == "{" else []
+                for k in [k for k in body if self.tokens[k] == "return"]:
+                    self.add(k, t, self.texts(self.until(k + 1, ";"), k))
             elif t in ASSIGNED and self.tokens[i + 1] == "=":
                 self.add(i, t, self.texts(self.until(i + 2, ";"), i))
             elif t.lower().startswith('"semcache: '):
@@ -79,7 +77,7 @@ class Source:
         for text in texts:
             text = " ".join(text.split()).removeprefix("semcache: ")
             if re.search("[A-Za-z]{2}", text) and text != "semcache:":
-                self.messages.append((kind, self.lines[at], text))
+                self.messages.append((kind, self.text.count("\n", 0, self.starts[at]) + 1, text))
 
     def until(self, begin, ends):
         """Returns the tokens up to the first of `ends` outside of parentheses."""
@@ -91,20 +89,19 @@ class Source:
 
     def texts(self, tokens, at):
         """Returns all texts that an expression may be: of literals, sums, choices and local strings; the rest is a hole."""
-        choice = split(tokens, "?")
+        choice, terms = split(tokens, "?"), split(tokens, "+")
         if len(choice) > 1:
             rest, depth = tokens[len(choice[0]) + 1:], 0
             for k, t in enumerate(rest):
                 depth += (t in "([{?") - (t in ")]}:")
                 if depth < 0:
                     return self.texts(rest[:k], at) + self.texts(rest[k + 1:], at)
-        terms = split(tokens, "+")
         if len(terms) > 1:
             texts = [""]
             for term in terms:
                 texts = [a + b for a in texts for b in self.texts(term, at)]
             return texts
-        if tokens and all(t.startswith('"') for t in tokens):
+        if all(t.startswith('"') for t in tokens):
             return ["".join(t[1:-1] for t in tokens).replace('\\"', '"').replace("\\n", " ").replace("\\\\", "\\")]
         tokens = tokens[3:] if tokens[:4] == ["std", "::", "string", "("] else tokens
         if tokens[:1] == ["("] and tokens[-1:] == [")"] and len(split(tokens[1:-1], ",")) == 1:
@@ -113,25 +110,24 @@ class Source:
             made = [i for i, t in enumerate(self.tokens) if t == tokens[0] and self.tokens[i + 1:i + 2] == ["="] and
                     (self.tokens[i - 1] in ("string", "const") or self.tokens[i - 4:i] == ["constexpr", "const", "char", "*"])]
             seen = [i for i in made if i < at < i + len(self.until(i, "}"))] or (made if len(made) == 1 and made[0] > at else [])
-            if seen:
-                i = seen[-1]  # a caller's, or the last one in front
-                grows = any(self.tokens[k:k + 2] == [tokens[0], "+="] for k in range(i, at))
-                return [text + HOLE * grows for text in self.texts(self.until(i + 2, ";"), i)]
+            if seen:  # the last one in front; the string of a caller where there is none
+                grows = any(self.tokens[k:k + 2] == [tokens[0], "+="] for k in range(seen[-1], at))
+                return [text + HOLE * grows for text in self.texts(self.until(seen[-1] + 2, ";"), seen[-1])]
         return [HOLE]
 
     def printed(self, arguments, at):
         """Returns all texts that printf may make of these arguments."""
-        made = []
-        for text in self.texts(arguments[0], at):
-            texts, rest = [""], arguments[1:]
+        made, arguments = [], [[]] + arguments
+        for text in self.texts(arguments[1], at):
+            texts, rest = [""], arguments[2:]
             for fixed, specifier in zip(SPECIFIER.split(text), [*SPECIFIER.findall(text), ""]):
-                values = ["%"] if specifier == "%%" else [""] if not specifier else self.texts(rest[0], at) if rest else [HOLE]
-                rest = rest if specifier in ("%%", "") else rest[1:]
+                values = {"%%": ["%"], "": [""]}.get(specifier) or (self.texts(rest.pop(0), at) if rest else [HOLE])
                 texts = [a + fixed + b for a in texts for b in values]
             made += texts
         return made
 
 
+@functools.lru_cache(None)
 def letters(text):
     return re.sub("[^a-z0-9]+", " ", re.sub(r"<[^<>]*>|\.\.\.|\0", " ", text).lower()).strip()
 
@@ -141,16 +137,19 @@ def entries_of(page):
     found, chapter = [], ""
     for m in re.finditer(r"^## (.*)|^( *)- (`[^`]+`(?:\s+or\s+`[^`]+`)*)", page, re.M):
         chapter = m[1] or chapter
-        line = page.count("\n", 0, m.start()) + 1
         for i, text in enumerate(re.findall("`([^`]+)`", m[3] or "")):
-            found.append((line, chapter, " ".join(text.split()), m[2] == "" and i == 0))
+            found.append((page.count("\n", 0, m.start()) + 1, chapter, " ".join(text.split()), m[2] == "" and i == 0))
     return found
+
+
+@functools.lru_cache(None)
+def pattern_of(message):
+    return re.compile(".*".join(re.escape(fixed) for fixed in re.split(r"<[^<>]*>|\.\.\.", message)))
 
 
 def covers(entry, kind, text):
     """Is the message of that kind? The entry must say at least half of what does not vary."""
-    pattern = ".*".join(re.escape(fixed) for fixed in re.split(r"<[^<>]*>|\.\.\.", entry[2]))
-    return (CHAPTERS.get(kind, kind) in ("", entry[1]) or entry[1] == INTERNAL) and re.fullmatch(pattern, text) is not None and \
+    return (CHAPTERS.get(kind, kind) in ("", entry[1]) or entry[1] == INTERNAL) and pattern_of(entry[2]).fullmatch(text) is not None and \
         2 * len(letters(entry[2])) >= len(letters(text))
 
 
@@ -164,24 +163,20 @@ def differences(sources, page, page_name="page"):
             if not found:
                 wrong.append(f"{name}:{line}: no entry for '{message.replace(HOLE, '<...>')}' ({CHAPTERS.get(kind, kind) or kind})")
     for e in entries:
+        key = (e[1], letters(e[2]))
         if e not in used:
             wrong.append(f"{page_name}:{e[0]}: no message of this kind in the sources: '{e[2]}' ({e[1]})")
-        if e[3] and (e[1], letters(e[2])) < last and e[1] == last[0]:
+        if e[3] and key[0] == last[0] and key < last:
             wrong.append(f"{page_name}:{e[0]}: not in the order of the alphabet: '{e[2]}'")
-        last = (e[1], letters(e[2])) if e[3] else last
+        last = key if e[3] else last
     return wrong
 
 
-def main():
-    root, name = pathlib.Path(sys.argv[1]), "docs/reference/messages.md"
+if __name__ == "__main__":
+    root, page = pathlib.Path(sys.argv[1]), "docs/reference/messages.md"
     files = [f for top in ("src", "packages") for f in sorted((root / top).rglob("*")) if f.suffix in (".cpp", ".hpp", ".h", ".cu", ".cuh")]
     sources = {str(f.relative_to(root)): f.read_text() for f in files}
-    if sys.argv[2:] == ["--list"]:
-        return print(*(f"{f}:{line}: {kind}: {text.replace(HOLE, '<...>')}" for f, t in sources.items() for kind, line, text in Source(t).messages), sep="\n")
-    wrong = differences(sources, (root / name).read_text(), name)
-    count = sum(len(Source(text).messages) for text in sources.values())
-    sys.exit("\n".join(wrong) if wrong else print(f"{count} messages have {len(entries_of((root / name).read_text()))} entries"))
-
-
-if __name__ == "__main__":
-    main()
+    messages = [f"{f}:{line}: {kind}: {text.replace(HOLE, '<...>')}" for f, t in sources.items() for kind, line, text in Source(t).messages]
+    wrong = messages if "--list" in sys.argv else differences(sources, (root / page).read_text(), page)
+    print(*wrong, f"{len(messages)} messages in {len(files)} files", sep="\n")
+    sys.exit("--list" not in sys.argv and (len(wrong) > 0 or len(messages) < 100))
