@@ -64,7 +64,7 @@ constexpr const char* all_names[] = {
     "SEMCACHE_DEVICE", "SEMCACHE_DEVICES",      "SEMCACHE_DEVICE_MEMORY", "SEMCACHE_PROTOCOL",       "SEMCACHE_TRACKER",
     "SEMCACHE_CHECK",  "SEMCACHE_CHECK_WRITES", "SEMCACHE_REPORT",        "SEMCACHE_SNAPSHOT_SHARE", "SEMCACHE_FAULT_TIMEOUT",
     "SEMCACHE_DEVICE_TRACKER", "SEMCACHE_HOST_ADDRESSES", "SEMCACHE_MPI_CUDA", "SEMCACHE_PEER_ACCESS",
-    "SEMCACHE_EMULATED_MACHINE"};
+    "SEMCACHE_EMULATED_MACHINE", "SEMCACHE_TRACE", "SEMCACHE_TRACE_SPANS"};
 
 TEST(Configuration, AnEmptyOrBlankVariableIsAnAbsentOne) {
   for (const char* name : all_names) {
@@ -232,6 +232,8 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_CHECK", {"yes", "true", "2", "-1", "01", "on"}},
       {"SEMCACHE_CHECK_WRITES", {"yes", "2", "10"}},
       {"SEMCACHE_REPORT", {"%", "report.%", "%d.json", "%P", "%%%", "folder/", "/", "1", "0", "on", "off", "yes", "true"}},
+      {"SEMCACHE_TRACE", {"%", "%d.json", "%%%", "folder/", "1", "on", "stdout", "stderr", "-"}},
+      {"SEMCACHE_TRACE_SPANS", {"0", "-1", "x", "1.5", "100000001", "1K"}},
       {"SEMCACHE_SNAPSHOT_SHARE", {"101", "-1", "25%", "0.25", "x", "18446744073709551641", "184467440737095516160"}},
       {"SEMCACHE_FAULT_TIMEOUT", {"0", "86401", "-60", "1m", "inf", "4294967356", "60s"}},
       {"SEMCACHE_DEVICE_TRACKER", {"1", "yes", "cupti", "ON"}},
@@ -378,6 +380,9 @@ TEST(Configuration, AReportNameIsKeptAsWritten) {
   for (const char* name : {"stderr", "stdout", "-", "./1", "./stdout", "on.txt"}) EXPECT_EQ(read({{"SEMCACHE_REPORT", name}}).report, name);
   EXPECT_EQ(read({{"SEMCACHE_REPORT", "out/%h-%r-%p-100%%.json"}}).report, "out/%h-%r-%p-100%%.json");
   EXPECT_EQ(read({{"SEMCACHE_REPORT", "with blanks.txt"}}).report, "with blanks.txt");
+  EXPECT_EQ(read({{"SEMCACHE_TRACE", "t-%r.json"}}).trace, "t-%r.json");
+  EXPECT_EQ(read({}).trace, "");
+  EXPECT_EQ(read({{"SEMCACHE_TRACE_SPANS", "17"}}).trace_spans, 17u);
 }
 
 TEST(Configuration, TheRankComesFromTheFirstLauncherThatNamesOne) {

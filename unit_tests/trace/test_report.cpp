@@ -110,15 +110,15 @@ TEST(ReportPath, LettersAreExpanded) {
   EXPECT_EQ(expand_report_path("", place), "");
 }
 
-TEST(ReportPath, AnUnknownOrLonePercentIsAnErrorThatNamesTheForms) {
-  for (const char* path : {"%", "a%", "%d", "%P", "%%%", "% p"}) {
+/// Who reads the variable adds its name, the path, and the forms.
+TEST(ReportPath, AnUnknownOrLonePercentIsAnErrorThatNamesIt) {
+  for (const auto& [path, named] : {std::pair("%", "lone %"), std::pair("a%", "lone %"), std::pair("%d", "%d"), std::pair("%P", "%P"),
+                                    std::pair("%%%", "lone %"), std::pair("% p", "% ")}) {
     try {
       (void)expand_report_path(path, place);
       ADD_FAILURE() << path;
     } catch (const ConfigurationError& e) {
-      EXPECT_TRUE(contains(e.what(), "SEMCACHE_REPORT")) << e.what();
-      EXPECT_TRUE(contains(e.what(), path)) << e.what();
-      EXPECT_TRUE(contains(e.what(), "%p process, %h host, %r MPI rank, %% percent")) << e.what();
+      EXPECT_TRUE(contains(e.what(), named)) << e.what();
     }
   }
 }
@@ -565,7 +565,7 @@ TEST(WriteReport, AFailureIsOneLineOnStderrThatNamesFileAndReason) {
   EXPECT_EQ(std::count(missing.begin(), missing.end(), '\n'), 1) << missing;
 
   EXPECT_TRUE(contains(stderr_of(folder.path().string()), "Is a directory"));
-  EXPECT_TRUE(contains(stderr_of("%x.json"), "SEMCACHE_REPORT"));
+  EXPECT_TRUE(contains(stderr_of("%x.json"), "%x stands for nothing"));
   EXPECT_TRUE(contains(stderr_of(std::string(5000, 'n')), "File name too long"));
   if (fs::exists("/dev/full")) {
     EXPECT_TRUE(contains(stderr_of("/dev/full"), "No space left on device"));

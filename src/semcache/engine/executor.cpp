@@ -16,8 +16,33 @@ static void repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64
   for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
 }
 
+void Executor::note_span(const Step& step, std::uint64_t begin_ns) noexcept {
+  using trace::Span;
+  if (step.purpose == plan::Purpose::detour) return;  // the copy that it is part of has a span
+  Span span;
+  switch (step.kind) {
+    case Step::Kind::copy: span.kind = Span::Kind::copy; break;
+    case Step::Kind::fill: span.kind = Span::Kind::fill; break;
+    case Step::Kind::map: span.kind = Span::Kind::map; break;
+    case Step::Kind::evict: span.kind = Span::Kind::evict; break;
+    case Step::Kind::allocate:
+    case Step::Kind::protect:
+    case Step::Kind::release: return;
+  }
+  span.begin_ns = begin_ns;
+  span.end_ns = s_.recorder.span_log()->now_ns();
+  span.bytes = step.kind == Step::Kind::copy || step.kind == Step::Kind::fill ? step.total_bytes() : step.bytes;
+  if (step.kind == Step::Kind::copy) span.reason = plan::to_string(step.purpose);
+  span.label = span.kind == Span::Kind::copy || span.kind == Span::Kind::fill ? plan::counted(step).label : step.to.label;
+  span.from = static_cast<std::uint8_t>(step.from.space.value);
+  span.to = static_cast<std::uint8_t>(step.to.space.value);
+  s_.recorder.add(span);
+}
+
 void Executor::execute(Step step) {
   step.over_host = step.kind == Step::Kind::copy && !s_.topology.linked(step.from.space, step.to.space);
+  trace::SpanLog* const log = s_.recorder.span_log();
+  const std::uint64_t begin_ns = log != nullptr ? log->now_ns() : 0;
   try {
     carry_out(step);
   } catch (...) {
@@ -39,6 +64,7 @@ void Executor::execute(Step step) {
       }
     }
   }
+  if (log != nullptr) note_span(step, begin_ns);
   tell(step);
 }
 

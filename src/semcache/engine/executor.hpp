@@ -51,6 +51,8 @@ class Executor : Parts {
   void unmap_memory(Memory& memory) noexcept;
 
  private:
+  /// Adds the step to the log of spans, where steps of its kind have spans. @pre there is a log
+  [[gnu::cold]] void note_span(const plan::Step& step, std::uint64_t begin_ns) noexcept;
   void close_for_unmapping(Memory& memory) noexcept;
   void carry_out(const plan::Step& step);
   void copy_bytes(const plan::Step& step);

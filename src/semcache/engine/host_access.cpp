@@ -268,7 +268,7 @@ std::uint64_t HostAccess::count_ahead(Memory& m, ByteRange page, ByteRange range
 }
 
 FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
-  const trace::AccessScope scope(instruction);
+  const trace::AccessScope scope(instruction, platform::per_thread<platform::ServedThread>().number);
   const std::byte* const outer = std::exchange(here().served_address, address);  // serving nests (`help_holder`)
   const base::AtEnd served([&] { here().served_address = outer; });
   const char* label = "?";
@@ -308,6 +308,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   s_.recorder.count(trace::Event::host_faults, m.label);
   m.read_habit.read();
   const Access mode = kind == FaultKind::write ? Access::write : Access::read;
+  const trace::Timed timed(s_.recorder, trace::Span::Kind::fault, kind == FaultKind::write ? "write" : "read", m.label);
   const ByteRange range = plan_fault(m, position, mode);
   const ByteRange page{round_down(position, s_.page_bytes), round_down(position, s_.page_bytes) + s_.page_bytes};
   const Kept kept(m);

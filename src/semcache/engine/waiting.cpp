@@ -7,6 +7,23 @@
 
 namespace semcache::engine {
 
+static const char* to_string(Obstacle::Kind kind) noexcept {
+  switch (kind) {
+    case Obstacle::Kind::none: return "nothing";
+    case Obstacle::Kind::launches: return "launches of other threads";
+    case Obstacle::Kind::devices: return "devices";
+    case Obstacle::Kind::work: return "work on a queue";
+    case Obstacle::Kind::moment: return "another thread";
+    case Obstacle::Kind::page_lock: return "page-locking";
+    case Obstacle::Kind::page_unlock: return "the end of page-locking";
+    case Obstacle::Kind::staging: return "staging memory";
+    case Obstacle::Kind::saved_copy: return "memory for a saved copy";
+    case Obstacle::Kind::mapping: return "mapping of device memory";
+    case Obstacle::Kind::buffers: return "buffers";
+  }
+  return "?";
+}
+
 void Transactions::wait(Transaction& t, const Obstacle& o) {
   if (o.memory != nullptr) ++o.memory->awaited;  // meanwhile launches that use it let this thread go first
   ++s_.waiting;
@@ -14,6 +31,7 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
     --s_.waiting;
     if (o.memory != nullptr) --o.memory->awaited;
   });
+  const trace::Timed timed(s_.recorder, trace::Span::Kind::wait, to_string(o.kind), o.memory != nullptr ? o.memory->label : trace::LabelId());
   switch (o.kind) {
     case Obstacle::Kind::none:
       return;

@@ -53,6 +53,8 @@ std::string text(const End& end, const trace::Recorder& recorder) {
 
 }  // namespace
 
+const char* to_string(Purpose purpose) noexcept { return purposes[static_cast<std::size_t>(purpose)]; }
+
 std::string to_string(const Step& s, const trace::Recorder& recorder) {
   std::string out = text(kinds, s.kind) + " " + std::to_string(s.total_bytes()) + " bytes";
   if (s.piece_count > 1) out += " in " + std::to_string(s.piece_count) + " pieces";

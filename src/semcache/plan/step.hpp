@@ -24,6 +24,9 @@ enum class Purpose : std::uint8_t {
   detour,      ///< part of such a copy, through memory of the engine's own; not counted
 };
 
+/// Returns the purpose as a word or two: "fetch", "write back". The text is a literal.
+[[nodiscard]] const char* to_string(Purpose purpose) noexcept;
+
 /// One end of a copy: memory of a slot, or other memory (the program's, or a buffer of the engine).
 struct End {
   SpaceId space;

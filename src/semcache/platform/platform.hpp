@@ -126,6 +126,11 @@ enum class Holder : std::uint8_t {
   waits_for_the_same,  ///< the thread waits for the fault that is being served, or for one whose service waits for it: a deadlock
 };
 
+/// The thread whose access the calling thread serves (`Tracker::Serve`).
+struct ServedThread {
+  int number = 0;  ///< the kernel's number of it; 0: none is served, or the tracker does not know
+};
+
 /// Notices accesses to protected pages. Implementations: mprotect with SIGSEGV, userfaultfd, and one for explicit announcements.
 ///
 /// `serve` runs on the tracker's service thread (signals blocked). It may allocate, lock and wait for transfers, and it must not
@@ -133,6 +138,7 @@ enum class Holder : std::uint8_t {
 /// installed before.
 class Tracker {
  public:
+  /// Meanwhile `per_thread<ServedThread>()` names the thread that made the access.
   /// @param instruction  the address of the instruction that made the access; nullptr where the tracker does not know it
   using Serve = std::function<FaultResult(std::byte* address, FaultKind kind, const void* instruction)>;
   virtual ~Tracker() = default;

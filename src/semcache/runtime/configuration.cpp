@@ -153,15 +153,32 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
   configuration.device_count = static_cast<int>(ordinals.size());
 }
 
-void read_report(const Variable& variable, std::string_view text, Configuration& configuration) {
+/// Refuses what is no name of a file. @param text  may hold %p %h %r
+void expect_file_name(const Variable& variable, std::string_view text) {
   constexpr std::size_t longest_path = 3500;  // PATH_MAX less what %h and the temporary name add
   if (text.size() > longest_path) refuse(variable, text, "too long");
   if (text.back() == '/') refuse(variable, text, "it names a folder");
   for (const char* word : {"0", "1", "on", "off", "yes", "no", "true", "false"}) {
     if (text == word) refuse(variable, text, "it is no switch (a file of that name is ./" + std::string(text) + ")");
   }
-  (void)trace::expand_report_path(text, trace::ReportPlace{});  // its error names the variable and the forms
+  try {
+    (void)trace::expand_report_path(text, trace::ReportPlace{});
+  } catch (const ConfigurationError& e) {
+    refuse(variable, text, e.what());
+  }
+}
+
+void read_report(const Variable& variable, std::string_view text, Configuration& configuration) {
+  expect_file_name(variable, text);
   configuration.report = text;
+}
+
+void read_trace(const Variable& variable, std::string_view text, Configuration& configuration) {
+  expect_file_name(variable, text);
+  for (const char* word : {"stderr", "stdout", "-"}) {
+    if (text == word) refuse(variable, text, "a timeline goes to a file (one of that name is ./" + std::string(text) + ")");
+  }
+  configuration.trace = text;
 }
 
 void read_emulated_machine(const Variable& variable, std::string_view text, Configuration& configuration) {
@@ -201,6 +218,11 @@ constexpr Variable known_variables[] = {
     {"SEMCACHE_REPORT",
      "stderr, stdout (or -), or a file name (JSON if it ends in .json) with %p process, %h host, %r MPI rank, %% percent sign",
      &read_report},
+    {"SEMCACHE_TRACE", "a file name with %p process, %h host, %r MPI rank, %% percent sign", &read_trace},
+    {"SEMCACHE_TRACE_SPANS", "a whole number from 1 to 100000000",
+     [](const Variable& variable, std::string_view text, Configuration& configuration) {
+       configuration.trace_spans = bounded_number(variable, text, 1, 100'000'000);
+     }},
     {"SEMCACHE_SNAPSHOT_SHARE", "a whole percentage from 0 to 100", &read_number<&Configuration::snapshot_share_percent, 0, 100>},
     {"SEMCACHE_SPREAD", "auto, always or never", &read_choice<&Configuration::spread>},
     {"SEMCACHE_FAULT_TIMEOUT", "a whole number of seconds from 1 to 86400",

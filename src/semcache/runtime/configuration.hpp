@@ -44,6 +44,9 @@ struct Configuration : engine::Options {
   /// SEMCACHE_REPORT. Empty: no report; "stderr", "stdout" or "-"; otherwise a file name, whose %p %h %r are validated but not
   /// yet expanded (a forked child expands its own): see trace::write_report.
   std::string report;
+  /// SEMCACHE_TRACE. Empty: no timeline; otherwise a file name as in `report`.
+  std::string trace;
+  std::uint64_t trace_spans = 262144;  ///< SEMCACHE_TRACE_SPANS=1..100000000: how many spans are kept
   /// SEMCACHE_MPI_CUDA=auto|on|off: whether MPI may be given device addresses. auto: for long messages, if the MPI library can
   /// take them.
   Switch mpi_cuda = Switch::automatic;

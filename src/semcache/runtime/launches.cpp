@@ -119,8 +119,27 @@ void Holding::leave() noexcept {
   platform::per_thread<LaunchesOfThread>().innermost.store(outer_, std::memory_order_release);
 }
 
+void Launch::begin_span(const Runtime& r, const char* name) noexcept {
+  span_begin_ns_ = std::max<std::uint64_t>(1, r.recorder.span_log()->now_ns());
+  span_name_ = name;
+}
+
+void Launch::end_span(Runtime& r) const noexcept {
+  trace::SpanLog& log = *r.recorder.span_log();
+  trace::Span span;
+  span.kind = trace::Span::Kind::launch;
+  span.begin_ns = span_begin_ns_;
+  span.end_ns = log.now_ns();
+  span.name = log.name(span_name_ != nullptr ? span_name_ : "library routine");
+  span.thread = log.this_thread();
+  span.queue = index_of(queue_);
+  span.to = static_cast<std::uint8_t>(r.engine->state().queues->device_of(index_of(queue_)) + 1);
+  log.add(span);
+}
+
 void Launch::begin(const char* name, const engine::OperandParts& parts) {
   Runtime& r = runtime();
+  if (r.recorder.span_log() != nullptr) begin_span(r, name);
   if (count_ != 0) refuse_recording(queue_);
   enter();
   try {
@@ -148,6 +167,7 @@ template <class Reason>
 void Launch::begin_unknown(const char* name, const Reason& reason) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
+  if (r.recorder.span_log() != nullptr) begin_span(r, name);
   refuse_recording(queue_);
   std::vector<Operand> all;
   try {
@@ -358,6 +378,7 @@ Launch::~Launch() {
     r->engine->launches.kernel_ends();
     const std::uint64_t number = r->engine->launches.end_launch(index_of(queue_), pins_, count_, all_devices, {parts_.get(), part_count_});
     if (awaited_) r->engine->launches.launch_awaited(queue_.value, before_, number);
+    if (span_begin_ns_ != 0) end_span(*r);
   }
   --platform::per_thread<LaunchesOfThread>().not_submitted;
 }

@@ -3,6 +3,7 @@
 #include <semcache/runtime/lifetime.hpp>
 
 #include <semcache/trace/report.hpp>
+#include <semcache/trace/timeline_file.hpp>
 
 #include <pthread.h>
 
@@ -112,10 +113,17 @@ void notice_device_uses(Runtime& r) {
   if (c.device_tracker == Switch::on) throw ConfigurationError("SEMCACHE_DEVICE_TRACKER=on: " + why_not);
 }
 
-void write_report(Runtime& r) noexcept {
-  if (r.configuration.report.empty()) return;
+/// Writes the report and the timeline, where they are asked for.
+void write_reports(Runtime& r) noexcept {
+  const Configuration& c = r.configuration;
   try {
-    trace::write_report(statistics_of(r), r.configuration.report, r.configuration.mpi_rank);
+    if (!c.report.empty()) trace::write_report(statistics_of(r), c.report, c.mpi_rank);
+    if (c.trace.empty()) return;
+    trace::TimelineFacts facts;
+    for (const auto& d : r.engine->state().devices) facts.devices.push_back(d->device->name());
+    facts.device_kind = device::to_string(r.engine->state().home().device->kind());
+    facts.kernels_run_in_caller = r.engine->state().home().device->kernels_run_in_caller();
+    trace::write_timeline(r.recorder, facts, c.trace, c.mpi_rank);
   } catch (const std::exception& e) {
     base::raw_log("no report is written, because its figures could not be gathered: %s", e.what());
   }
@@ -125,7 +133,7 @@ void at_exit() {
   // The program called exit() without finalize. Views may still be destroyed after this, so everything stays in place.
   if (forked.load()) return;
   if (Runtime* r = current.load()) {
-    write_report(*r);
+    write_reports(*r);
     r->engine->host_access.process_ends();
   }
 }
@@ -274,7 +282,7 @@ void finalize() {
   if (r == nullptr) return;
   r->engine->host_access.open_everything();
   r->engine->tiles.end();
-  write_report(*r);
+  write_reports(*r);
   r->engine->adoption.end();
   r->tracker->stop();
   r->driver_uses.reset();

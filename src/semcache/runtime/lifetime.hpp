@@ -23,7 +23,15 @@ struct Runtime {
   std::uintptr_t lowest_address = 0;
   Runtime* ended_before = nullptr;  ///< an earlier runtime that has ended and is kept for arrays that were alive then
 
-  explicit Runtime(const Configuration& c) : configuration(c), recorder({!c.report.empty()}) {}
+  explicit Runtime(const Configuration& c) : configuration(c), recorder(options_of(c)) {}
+
+ private:
+  [[nodiscard]] static trace::RecorderOptions options_of(const Configuration& c) noexcept {
+    trace::RecorderOptions o;
+    o.call_sites = !c.report.empty();
+    o.spans = c.trace.empty() ? 0 : c.trace_spans;
+    return o;
+  }
 };
 
 extern std::atomic<Runtime*> current;

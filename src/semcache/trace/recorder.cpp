@@ -29,6 +29,7 @@ constexpr std::size_t longest_label = 1000;
 struct Access {
   bool under_way = false;
   std::uintptr_t instruction = 0;
+  int thread = 0;
 };
 thread_local Access access;
 
@@ -107,7 +108,9 @@ struct Recorder::Names {
   struct CallSite {
     Counters counters;
     std::string name;  // set at the first snapshot after the count, because a plugin may be unloaded before the report
+    std::uint32_t number = 0;  // of spans; 0: none has it yet
   };
+  std::uint32_t numbered_sites = 0;
   std::mutex mutex;
   std::unordered_map<detail::CallStack, CallSite, detail::HashOfCallStack> call_sites;
   CallSite other_call_sites;
@@ -123,6 +126,7 @@ struct Recorder::Names {
 
 Recorder::Recorder(RecorderOptions options)
     : options_(options),
+      span_log_(options.spans > 0 ? std::make_unique<SpanLog>(options.spans) : nullptr),
       total_(std::make_unique<Cells>()),
       links_(std::make_unique<Links>()),
       other_labels_(std::make_unique<Cells>()),
@@ -179,9 +183,8 @@ Recorder::Cells* Recorder::cells(LabelId label) noexcept {
   return own != nullptr ? own : other_labels_.get();
 }
 
-template <class Count>
-void Recorder::count_call_site(const Count& count) noexcept {
-  if (!options_.call_sites) return;
+template <class Visit>
+void Recorder::at_call_site(const Visit& visit) noexcept {
   detail::CallStack stack;
   if (access.under_way) {
     stack.host_access = true;
@@ -195,9 +198,34 @@ void Recorder::count_call_site(const Count& count) noexcept {
     if (found == names_->call_sites.end() && names_->call_sites.size() < options_.max_stacks) {
       found = names_->call_sites.try_emplace(stack).first;
     }
-    count((found == names_->call_sites.end() ? names_->other_call_sites : found->second).counters);
+    visit(found == names_->call_sites.end() ? names_->other_call_sites : found->second);
   } catch (...) {  // there is no memory for the call site: the totals and the label have counted
   }
+}
+
+template <class Count>
+void Recorder::count_call_site(const Count& count) noexcept {
+  if (options_.call_sites) at_call_site([&](Names::CallSite& site) { count(site.counters); });
+}
+
+void Recorder::add(Span span) noexcept {
+  at_call_site([&](Names::CallSite& site) {
+    if (site.number == 0) site.number = ++names_->numbered_sites;
+    span.site = site.number;
+  });
+  span.thread = access.thread != 0 ? static_cast<std::uint32_t>(access.thread) : SpanLog::this_thread();
+  span_log_->add(span);
+}
+
+std::vector<std::string> Recorder::sites() const {
+  name_call_sites();
+  const std::lock_guard lock(names_->mutex);
+  std::vector<std::string> all(names_->numbered_sites);
+  for (const auto& [stack, site] : names_->call_sites) {
+    if (site.number > 0) all[site.number - 1] = site.name.empty() ? "(unknown)" : site.name;
+  }
+  if (names_->other_call_sites.number > 0) all[names_->other_call_sites.number - 1] = "(other call sites)";
+  return all;
 }
 
 void Recorder::moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count) noexcept {
@@ -342,7 +370,21 @@ Statistics Recorder::snapshot() const {
   return s;
 }
 
-AccessScope::AccessScope(const void* instruction) noexcept { access = {true, reinterpret_cast<std::uintptr_t>(instruction)}; }
-AccessScope::~AccessScope() { access = {}; }
+void Timed::begin(Span::Kind kind, const char* reason, LabelId label) noexcept {
+  span_.kind = kind;
+  span_.reason = reason;
+  span_.label = label;
+  span_.begin_ns = recorder_.span_log()->now_ns();
+}
+
+void Timed::end() noexcept {
+  span_.end_ns = recorder_.span_log()->now_ns();
+  recorder_.add(span_);
+}
+
+AccessScope::AccessScope(const void* instruction, int thread) noexcept : outer_instruction_(access.instruction), outer_thread_(access.thread), nested_(access.under_way) {
+  access = {true, reinterpret_cast<std::uintptr_t>(instruction), thread};
+}
+AccessScope::~AccessScope() { access = {nested_, outer_instruction_, outer_thread_}; }
 
 }  // namespace semcache::trace

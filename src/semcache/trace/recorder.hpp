@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/trace/span_log.hpp>
 #include <semcache/trace/statistics.hpp>
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 /// Counters and labels of what the runtime did, and reports of them (report.hpp).
 namespace semcache::trace {
@@ -36,9 +38,6 @@ enum class Event : std::uint8_t { SEMCACHE_EVENTS(SEMCACHE_NAME) };
 inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::between_devices) + 1;
 inline constexpr std::size_t events = static_cast<std::size_t>(Event::peer_launches) + 1;
 
-/// An interned label. Stable for the life of its Recorder.
-using LabelId = StrongId<struct LabelTag>;
-
 struct RecorderOptions {
   bool call_sites = false;               ///< count per statement of the program (SEMCACHE_REPORT is set)
   std::size_t max_labels = 262144;       ///< further distinct labels share the name "(further labels)"
@@ -46,6 +45,7 @@ struct RecorderOptions {
   std::size_t max_names = 4096;          ///< unknown launches' names
   std::size_t max_stacks = 16384;        ///< call stacks; several may belong to one call site
   std::size_t max_calls = 1024;          ///< texts of library calls; the others share "(other calls)"
+  std::size_t spans = 0;                 ///< spans that are kept (SEMCACHE_TRACE is set); 0: there is no log of spans
 };
 
 /// Counts. The noexcept members never fail: where memory for a label's counters is missing, only the totals grow.
@@ -77,6 +77,12 @@ class SEMCACHE_API Recorder : base::Uncopied {
   void library_call(std::string_view what) noexcept;
   /// Counts a launch, known or unknown.
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
+  /// Returns the log of spans; nullptr: there is none.
+  [[nodiscard]] SpanLog* span_log() const noexcept { return span_log_.get(); }
+  /// Adds a span to the log, with the number of this thread and the statement of the program, as `moved` finds it. @pre there is a log
+  void add(Span span) noexcept;
+  /// Returns the statements of spans; number n is `sites()[n - 1]`. @throws std::bad_alloc
+  [[nodiscard]] std::vector<std::string> sites() const;
   /// Counts an unknown launch, in addition to launch().
   /// @param type_name  std::type_info::name() of the functor, or any text; copied; may be null
   /// @return true for the first launch of this name: the caller then passes the reason to explain_unknown_launch
@@ -105,6 +111,8 @@ class SEMCACHE_API Recorder : base::Uncopied {
   LabelEntry* entry(LabelId label) const noexcept;
   Cells* cells(LabelId label) noexcept;
   void name_call_sites() const;
+  template <class Visit>
+  void at_call_site(const Visit& visit) noexcept;
   template <class Count>
   void count_call_site(const Count& count) noexcept;
 
@@ -115,6 +123,7 @@ class SEMCACHE_API Recorder : base::Uncopied {
 
   // Every thread counts launches at every kernel, so this counter has a cache line of its own.
   alignas(64) std::atomic<std::uint64_t> launches_{0};
+  const std::unique_ptr<SpanLog> span_log_;
   alignas(64) std::unique_ptr<Cells> total_;
   struct Links;
   std::unique_ptr<Links> links_;
@@ -136,12 +145,35 @@ class SEMCACHE_API Recorder : base::Uncopied {
   std::unique_ptr<Names> names_;  // call sites and unknown launches, under a lock of their own
 };
 
-/// While such an object lives, this thread serves another thread's access to host memory by the instruction at `instruction`
-/// (nullptr: not known).
+/// Adds a span to the log that lasts as long as the object; does nothing where there is no log.
+class SEMCACHE_API Timed : base::Uncopied {
+ public:
+  Timed(Recorder& recorder, Span::Kind kind, const char* reason, LabelId label) noexcept : recorder_(recorder) {
+    if (recorder.span_log() != nullptr) begin(kind, reason, label);
+  }
+  ~Timed() {
+    if (recorder_.span_log() != nullptr) end();
+  }
+
+ private:
+  void begin(Span::Kind kind, const char* reason, LabelId label) noexcept;
+  void end() noexcept;
+
+  Recorder& recorder_;
+  Span span_;
+};
+
+/// While such an object lives, this thread serves the access to host memory of another thread, `thread` by the kernel's number of it (0: not
+/// known), by the instruction at `instruction` (nullptr: not known).
 class SEMCACHE_API AccessScope : base::Uncopied {
  public:
-  explicit AccessScope(const void* instruction) noexcept;
+  explicit AccessScope(const void* instruction, int thread = 0) noexcept;
   ~AccessScope();
+
+ private:
+  const std::uintptr_t outer_instruction_;  ///< serving nests
+  const int outer_thread_;
+  const bool nested_;
 };
 
 }  // namespace semcache::trace

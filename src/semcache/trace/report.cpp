@@ -35,11 +35,7 @@ std::string expand_report_path(std::string_view path, const ReportPlace& place) 
       case 'r': out += std::to_string(place.rank < 0 ? 0 : place.rank); break;
       case '%': out += '%'; break;
       default:
-        throw ConfigurationError("SEMCACHE_REPORT=\"" + std::string(path) + "\" cannot be used: " +
-                                 (letter == '\0' ? std::string("it ends in a lone %")
-                                                 : std::string("%") + letter + " stands for nothing") +
-                                 ". Accepted: stderr, stdout (or -), or a file name (JSON if it ends in .json) with %p process, "
-                                 "%h host, %r MPI rank, %% percent sign.");
+        throw ConfigurationError(letter == '\0' ? std::string("it ends in a lone %") : std::string("%") + letter + " stands for nothing");
     }
   }
   return out;
@@ -58,7 +54,7 @@ bool write_report(const Statistics& statistics, std::string_view target, int ran
     const std::string report = is_json ? json_report(statistics, place) : text_report(statistics, place);
     const std::string why = to_stdout ? detail::write_all(STDOUT_FILENO, report) : detail::replace_file(path, report);
     if (why.empty()) return true;
-    base::raw_log("the report could not be written to %s: %s", path.c_str(), why.c_str());
+    base::raw_log("the report could not be written: %s: %s", why.c_str(), path.c_str());
   } catch (const std::exception& e) {
     base::raw_log("the report could not be written: %s", e.what());
   } catch (...) {

@@ -24,8 +24,7 @@ struct ReportPlace {
 [[nodiscard]] SEMCACHE_API ReportPlace this_process(int rank);
 
 /// Replaces %p (process), %h (host), %r (MPI rank) and %% (a percent sign).
-/// @throws ConfigurationError  another letter follows a %, or the path ends in a lone %; the text names SEMCACHE_REPORT and the
-/// forms
+/// @throws ConfigurationError  another letter follows a %, or the path ends in a lone %; the text says which
 [[nodiscard]] SEMCACHE_API std::string expand_report_path(std::string_view path, const ReportPlace& place);
 
 /// Returns a text with a remedy for each kind of cost that the statistics show. Both reports contain these texts.

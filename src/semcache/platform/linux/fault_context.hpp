@@ -16,6 +16,7 @@ namespace semcache::platform::detail {
 
 struct FaultContext {
   FaultKind kind = FaultKind::unknown;
+  int thread = 0;                     ///< the kernel's number of the thread that made the access
   std::uintptr_t instruction = 0;     ///< address of the instruction that made the access; 0: unknown
   std::uintptr_t return_address = 0;  ///< meaningful only if the instruction is in a leaf function, which returns to this address
 };

@@ -8,11 +8,13 @@
 #include <semcache/platform/linux/signal_chain.hpp>
 #include <semcache/platform/linux/signal_stack.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
+#include <semcache/platform/per_thread.hpp>
 #include <semcache/platform/platform.hpp>
 
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,7 +80,8 @@ Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
 }
 
 Outcome resolve(void* pointer, const void* context) noexcept {
-  const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
+  FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
+  fault.thread = static_cast<int>(::syscall(SYS_gettid));
   if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault);
 
   const detail::ThreadState& thread = thread_state();
@@ -249,8 +252,11 @@ void MprotectTracker::serve(const FaultDesk::Posted& fault) noexcept {
   shared.driver.refresh();
   FaultDesk::Answer answer = FaultDesk::Answer::in_driver;
   if (!shared.driver.made(fault.context)) {
+    int& served = per_thread<ServedThread>().number;
+    const int outer = std::exchange(served, fault.context.thread);  // serving nests (`help_holder`)
     const FaultResult result = serve_(static_cast<std::byte*>(fault.address), fault.context.kind,
                                       reinterpret_cast<const void*>(fault.context.instruction));
+    served = outer;
     answer = result == FaultResult::served ? FaultDesk::Answer::served : FaultDesk::Answer::not_ours;
   }
   shared.desk.answer(fault, answer);

@@ -7,6 +7,7 @@
 #include <semcache/platform/linux/signal_chain.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/linux/userfaultfd_platform.hpp>
+#include <semcache/platform/per_thread.hpp>
 
 #include <poll.h>
 #include <pthread.h>
@@ -268,6 +269,9 @@ void UserfaultfdTracker::answer(const Fault& fault) {
     if (driver_.loaded() && where_it_sleeps(fault.thread, context) && driver_.made(context))
       detail::die_of_touch(detail::By::driver, reinterpret_cast<const void*>(fault.address));
     auto* const address = reinterpret_cast<std::byte*>(fault.address);
+    int& served = per_thread<ServedThread>().number;
+    const int outer = std::exchange(served, fault.thread);  // serving nests (`help_holder`)
+    const base::AtEnd restored([&] { served = outer; });
     const FaultResult result = shared.contain(address) ? serve_(address, kind(fault), nullptr) : FaultResult::not_ours;
     if (result == FaultResult::served) break;
     if (++refusals <= detail::most_refusals) continue;

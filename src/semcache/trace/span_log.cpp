@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/trace/span_log.hpp>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace semcache::trace {
+namespace {
+
+thread_local std::uint32_t thread = 0;  // the kernel's number, once it has been asked
+
+}  // namespace
+
+struct SpanLog::Chunk {
+  struct Place {
+    Span span;
+    std::atomic<bool> complete{false};
+  };
+  Place places[chunk_spans];
+};
+
+SpanLog::SpanLog(std::size_t most)
+    : begin_unix_ns_(static_cast<std::uint64_t>(
+          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count())),
+      most_(most),
+      chunks_((most + chunk_spans - 1) / chunk_spans) {}
+
+SpanLog::~SpanLog() {
+  for (const auto& chunk : chunks_) delete chunk.load();
+}
+
+std::uint32_t SpanLog::this_thread() noexcept {
+  if (thread == 0) thread = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  return thread;
+}
+
+std::uint32_t SpanLog::name(const char* text) noexcept {
+  try {
+    std::string key(text == nullptr ? "" : text);
+    const std::lock_guard lock(names_mutex_);
+    if (const auto found = names_.find(key); found != names_.end()) return found->second;
+    if (names_.size() >= most_names) return 0;
+    return names_.emplace(std::move(key), static_cast<std::uint32_t>(names_.size() + 1)).first->second;
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+
+void SpanLog::add(const Span& span) noexcept {
+  const auto drop = [&] { dropped_[static_cast<std::size_t>(span.kind)].fetch_add(1, std::memory_order_relaxed); };
+  const std::uint64_t at = next_.fetch_add(1, std::memory_order_relaxed);
+  if (at >= most_) return drop();
+  std::atomic<Chunk*>& slot = chunks_[at / chunk_spans];
+  Chunk* chunk = slot.load(std::memory_order_acquire);
+  if (chunk == nullptr) {
+    auto made = std::unique_ptr<Chunk>(new (std::nothrow) Chunk);
+    if (made == nullptr) return drop();
+    if (slot.compare_exchange_strong(chunk, made.get(), std::memory_order_acq_rel)) chunk = made.release();
+  }
+  Chunk::Place& place = chunk->places[at % chunk_spans];
+  place.span = span;
+  place.complete.store(true, std::memory_order_release);
+}
+
+std::vector<Span> SpanLog::spans() const {
+  const std::uint64_t end = std::min<std::uint64_t>(next_.load(std::memory_order_acquire), most_);
+  std::vector<Span> all;
+  all.reserve(end);
+  for (std::uint64_t at = 0; at < end; ++at) {
+    Chunk* const chunk = chunks_[at / chunk_spans].load(std::memory_order_acquire);
+    if (chunk == nullptr) continue;
+    const Chunk::Place& place = chunk->places[at % chunk_spans];
+    if (place.complete.load(std::memory_order_acquire)) all.push_back(place.span);
+  }
+  return all;
+}
+
+std::vector<std::string> SpanLog::names() const {
+  const std::lock_guard lock(names_mutex_);
+  std::vector<std::string> all(names_.size());
+  for (const auto& [text, number] : names_) all[number - 1] = text;
+  return all;
+}
+
+std::array<std::uint64_t, Span::kinds> SpanLog::dropped() const noexcept {
+  std::array<std::uint64_t, Span::kinds> all{};
+  for (std::size_t k = 0; k < Span::kinds; ++k) all[k] = dropped_[k].load(std::memory_order_relaxed);
+  return all;
+}
+
+}  // namespace semcache::trace
