@@ -52,7 +52,8 @@ SEMCACHE_API void access_2d(const void* address, std::size_t pitch, std::size_t 
 /// @param address  first byte, inside one mirror, or in adopted memory
 /// @param bytes    length; 0 does nothing
 /// @throws UsageError  the range is not inside one tracked array of the host; nothing changed
-/// @throws OutOfMemory, DeviceError  a transfer cannot be submitted; every byte has its content
+/// @throws OutOfMemory  a transfer cannot be submitted; every byte has its content
+/// @throws DeviceError  the same
 /// Ordering: behind all launches, copies and calls that were submitted before. It waits for other work only where the array's pages are not
 /// page-locked yet, where an earlier transfer of the same bytes is under way (of a prefetch that a launch has followed, say), or where other code's
 /// kernels write the bytes. It brings nothing if some of the bytes are just being written in a part on the host (runtime::HostUse).

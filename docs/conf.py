@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+#
+# How Sphinx builds the documentation. `./dev docs` calls it by way of CMakeLists.txt.
+import re
+from pathlib import Path
+
+root = Path(__file__).parent.parent
+project = "SemCache"
+copyright = "The SemCache contributors"
+release = re.search(r"project\(SemCache VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text()).group(1)
+version = release
+
+extensions = ["myst_parser", "breathe", "sphinx.ext.graphviz"]
+exclude_patterns = ["requirements.txt"]
+html_theme = "furo"
+html_title = f"SemCache {release}"
+html_show_sourcelink = False
+
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]  # a page may begin a table's headings lower
+graphviz_output_format = "svg"
+
+# The path is given by CMakeLists.txt, which runs Doxygen.
+breathe_default_project = "semcache"
+breathe_domain_by_extension = {"h": "cpp", "hpp": "cpp"}
+# Types of other libraries, template parameters, and what is not documented by a page of its own.
+nitpick_ignore_regex = [("cpp:identifier", r".*"), ("c:identifier", r".*"), ("std:ref", r".*_8hpp"), ("ref", r".*_8hpp")]
+
+
+def list_pages(app, docname, source):
+    """Gives each index page a table of contents: the pages that its lists link to, in their order."""
+    if docname.split("/")[-1] == "index" or docname == "measurements/README":
+        pages = re.findall(r"^- (?:\*\*)?\[[^\]]*\]\(([^)#:]+\.md)\)", source[0], re.MULTILINE)
+        source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(dict.fromkeys(pages)) + "\n```\n"
+
+
+def setup(app):
+    app.connect("source-read", list_pages)
