@@ -12,7 +12,9 @@ release = re.search(r"project\(SemCache VERSION ([0-9.]+)", (root / "CMakeLists.
 version = release
 
 extensions = ["myst_parser", "breathe", "sphinx.ext.graphviz"]
-exclude_patterns = ["requirements.txt"]
+# The source folder is the repository, so that links to the README files beside the sources are pages, too, and are checked.
+root_doc = "docs/index"
+include_patterns = ["*.md", "docs/**.md", "miniapps/**.md", "packages/**.md", "src/**.md", "unit_tests/**.md"]
 html_theme = "furo"
 html_title = f"SemCache {release}"
 html_show_sourcelink = False
@@ -29,11 +31,20 @@ nitpick_ignore_regex = [("cpp:identifier", r".*"), ("c:identifier", r".*"), ("st
 
 
 def list_pages(app, docname, source):
-    """Gives each index page a table of contents: the pages that its lists link to, in their order."""
-    if docname.split("/")[-1] == "index" or docname == "measurements/README":
-        pages = re.findall(r"^- (?:\*\*)?\[[^\]]*\]\(([^)#:]+\.md)\)", source[0], re.MULTILINE)
+    """Gives each index page a table of contents: the pages that its lists link to, in their order, then those of the folder that it forgets."""
+    if not docname.startswith("docs/"):
+        source[0] = "---\norphan: true\n---\n" + source[0]
+    elif docname.split("/")[-1] in ("index", "README"):
+        folder = Path(app.srcdir, docname).parent
+        pages = re.findall(r"^- \[[^\]]*\]\(([^)#:]+\.md)\)", source[0], re.MULTILINE)
+        pages += sorted(path.name for path in folder.glob("*.md") if path.stem != Path(docname).name)
         source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(dict.fromkeys(pages)) + "\n```\n"
+
+
+def lead_to_front_page(app, exception):
+    Path(app.outdir, "index.html").write_text('<meta http-equiv="refresh" content="0; url=docs/index.html">\n')
 
 
 def setup(app):
     app.connect("source-read", list_pages)
+    app.connect("build-finished", lead_to_front_page)

@@ -77,7 +77,7 @@ SEMCACHE_API void settle();
 ///
 /// Call it before the first use of SemCache; with Kokkos at any time before the first allocation in semcache::Space and before the
 /// first semcache::Exec is made. The first device is the one on which the program's own framework (Kokkos) computes. Which ones the
-/// others are is chosen as for SEMCACHE_DEVICES=count (docs/kokkos.md): process r of a node takes the devices from r * count on.
+/// others are is chosen as for SEMCACHE_DEVICES=count (docs/reference/devices.md): process r of a node takes the devices from r * count on.
 /// The call takes the place of SEMCACHE_DEVICES, of which a line on stderr then says that it has no effect, and of earlier calls. It
 /// holds for each later start of the runtime, until the next call.
 /// @throws UsageError          the runtime runs already; the text names its devices. Or the process was forked from one that uses
