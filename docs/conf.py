@@ -22,6 +22,7 @@ html_show_sourcelink = False
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]  # a page may begin a table's headings lower
 graphviz_output_format = "svg"
+highlight_language = "none"  # of blocks that name none
 
 # The path is given by CMakeLists.txt, which runs Doxygen.
 breathe_default_project = "semcache"
