@@ -17,7 +17,7 @@ root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**.md", "miniapps/**.md", "packages/**.md", "src/**.md", "unit_tests/**.md"]
 html_theme = "furo"
 html_title = f"SemCache {release}"
-html_show_sourcelink = False
+html_copy_source = False
 
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]  # a page may begin a table's headings lower
