@@ -176,6 +176,16 @@ run(${CMAKE_C_COMPILER} -std=c11 -Wall -Wextra -Werror ${compiler_flags}
   ${CMAKE_CURRENT_LIST_DIR}/c_user.c -o ${SCRATCH}/c_user ${flags} -Wl,-rpath,${library_directory})
 run(${SCRATCH}/c_user)
 message(STATUS "pkg-config: built and run")
+# The page about adopted memory, as a reader follows it: without the flags that a sanitizer needs.
+if(NOT CUDA AND NOT CMAKE_CXX_FLAGS MATCHES "sanitize")
+  find_program(python3 python3 REQUIRED)
+  set(page ${SOURCE}/docs/how-to/adopt-memory.md)
+  set(ENV{LD_LIBRARY_PATH} ${library_directory})
+  run(${python3} ${CMAKE_CURRENT_LIST_DIR}/page.py extract ${page} ${SCRATCH}/adopted)
+  run(${python3} ${CMAKE_CURRENT_LIST_DIR}/page.py check ${page} ${SCRATCH}/adopted)
+  unset(ENV{LD_LIBRARY_PATH})
+  message(STATUS "the page about adopted memory: built, and prints what it says")
+endif()
 
 if(shared)
   check_shared_library(${library_directory}/libsemcache.so "libsemcache\\.so\\.0\\.1")
