@@ -28,7 +28,7 @@ highlight_language = "none"  # of blocks that name none
 breathe_default_project = "semcache"
 breathe_domain_by_extension = {"h": "cpp", "hpp": "cpp"}
 # Types of other libraries, template parameters, and what is not documented by a page of its own.
-nitpick_ignore_regex = [("cpp:identifier", r".*"), ("c:identifier", r".*"), ("std:ref", r".*_8hpp"), ("ref", r".*_8hpp")]
+nitpick_ignore_regex = [("cpp:identifier", r".*"), ("c:identifier", r".*"), ("ref", r".*_8h(pp)?(_source)?")]
 
 
 def list_pages(app, docname, source):
