@@ -9,12 +9,17 @@
 namespace linalg_miniapps {
 namespace {
 
-/// Numbers in [-1, 1) that look random, the same ones always.
-void fill(const HostArray<double>& a, std::uint64_t seed) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    seed = seed * 6364136223846793005U + 1442695040888963407U;
-    a[i] = static_cast<double>(seed >> 11) * 0x1p-52 - 1.0;
-  }
+/// Writes numbers in [-1, 1) that look random, the same ones always, to a matrix of n rows.
+void fill(const HostArray<double>& a, std::size_t n, std::uint64_t seed) {
+  in_parts(a.size() / n, n, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t j = begin; j < end; ++j) {
+      std::uint64_t state = (seed << 32 | j) * 0x9e3779b97f4a7c15U;
+      for (std::size_t i = 0; i < n; ++i) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        a[j * n + i] = static_cast<double>(state >> 11) * 0x1p-52 - 1.0;
+      }
+    }
+  });
 }
 
 /// The host reads one element of each page, so that the clock shows what moves, and not a processor's additions.
@@ -29,9 +34,9 @@ Outcome work(const Options& o, Variant& variant) {
   double sum = 0;
   for (int round = 0; round < o.iterations; ++round) {
     const std::uint64_t seed = 3 * static_cast<std::uint64_t>(round);  // content of former rounds would be wrong
-    fill(a, seed + 1);
-    fill(b, seed + 2);
-    if (!o.single) fill(c, seed + 3);
+    fill(a, n, seed + 1);
+    fill(b, n, seed + 2);
+    if (!o.single) fill(c, n, seed + 3);
     const double begin = now();
     product->start();
     for (std::size_t i = 0, next = 0; i < n * n;) {

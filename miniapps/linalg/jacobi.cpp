@@ -16,14 +16,20 @@ Outcome work(const Options& o, Variant& variant) {
   Outcome out;
   out.problem_bytes = (n * n + 2 * n) * sizeof(double);
   for (int solve = 0; solve < o.solves; ++solve) {
-    for (std::size_t i = 0; i < n; ++i) b[i] = x[i] = 0;
-    for (std::size_t j = 0; j < n; ++j) {
-      for (std::size_t i = 0; i < n; ++i) {
-        const double outside = 0.5 * static_cast<double>((i * 31 + j * 17) % 101) / (101.0 * static_cast<double>(n));
-        a[j * n + i] = i == j ? 1.0 : outside;
-        b[i] += a[j * n + i];
+    const auto element = [n](std::size_t i, std::size_t j) {
+      return i == j ? 1.0 : 0.5 * static_cast<double>((i * 31 + j * 17) % 101) / (101.0 * static_cast<double>(n));
+    };
+    in_parts(n, n, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t j = begin; j < end; ++j) {
+        for (std::size_t i = 0; i < n; ++i) a[j * n + i] = element(i, j);
       }
-    }
+    });
+    in_parts(n, n, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        x[i] = b[i] = 0;
+        for (std::size_t j = 0; j < n; ++j) b[i] += element(i, j);
+      }
+    });
     out.seconds.clear();
     out.residuals.clear();
     Iterations iterations(o.iterations, out.seconds, out.residuals);

@@ -11,6 +11,7 @@
 #include <exception>
 #include <fstream>
 #include <numeric>
+#include <thread>
 
 namespace linalg_miniapps {
 
@@ -58,6 +59,15 @@ void write_report(const Options& o, const Program& p, const Outcome& out, const 
 }  // namespace
 
 void Outcome::note_solve() { solve_seconds.push_back(std::accumulate(seconds.begin(), seconds.end(), 0.0)); }
+
+void in_parts(std::size_t count, std::size_t weight, const std::function<void(std::size_t, std::size_t)>& body) {
+  constexpr std::size_t much = std::size_t{1} << 24;
+  const std::size_t parts = count * weight < much ? 1 : std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, count);
+  std::vector<std::thread> others;
+  for (std::size_t p = 1; p < parts; ++p) others.emplace_back(body, count * p / parts, count * (p + 1) / parts);
+  body(0, count / parts);
+  for (std::thread& t : others) t.join();
+}
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 

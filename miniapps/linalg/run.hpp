@@ -56,6 +56,10 @@ struct Program {
 /// or the work failed, 2 an option asks for something impossible.
 int run(int argc, char** argv, const Program& program);
 
+/// Calls `body(begin, end)` for parts of 0 .. count - 1, where there is much to do on several threads at a time.
+/// @param weight  elements that `body` writes for each number
+void in_parts(std::size_t count, std::size_t weight, const std::function<void(std::size_t, std::size_t)>& body);
+
 /// Returns the seconds since an arbitrary time.
 [[nodiscard]] double now();
 

@@ -21,7 +21,7 @@ using Stream = FakeDevice::Stream;
 const std::uint64_t page = page_bytes();
 const std::uint64_t size = 16 * page;
 char keys[40];
-const Stream usual{&keys[0], 0}, one{&keys[1], 0}, two{&keys[2], 0}, far{&keys[3], 1};
+const Stream usual{&keys[0], 0}, one{&keys[1], 0}, two{&keys[2], 0}, far{&keys[3], 1}, three{&keys[4], 0};
 
 struct Streams : Program {
   explicit Streams(const Options& options = defaults()) : Program(options) { (void)queue(usual.native); }
@@ -261,6 +261,57 @@ TEST(ForeignStreams, TheLeaseEndsDuringALaunch) {
   p.engine().foreign_uses.end_foreign_call(std::move(call));
   p.expect_host(ah, 5);
   EXPECT_TRUE(ran);
+}
+
+/// The lease of an instance whose stream ends noticed: no call ends it but the end of the stream.
+TEST(ForeignStreams, ALeaseThatEndsWithItsStream) {
+  Streams p;
+  p.engine().others_are_told_of(true);
+  const timeline::Queues& queues = *p.engine().state().queues;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  (void)p.ours(usual);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  EXPECT_TRUE(p.engine().leave_lease(q));
+  EXPECT_FALSE(queues.needs_events(q)) << "it is as good as any lease";
+  EXPECT_EQ(p.engine().adopt_queue(0, one.native, {}, true), q) << "a second instance on the stream";
+  EXPECT_TRUE(p.engine().leave_lease(q));
+  p.write(one, a, 5);
+  p.destroy(one);
+  EXPECT_FALSE(queues.leased(q));
+  p.expect_host(ah, 5);
+  p.device().synchronize_device();
+  EXPECT_EQ(p.ours(two), q) << "the index is free again";
+  EXPECT_TRUE(queues.needs_events(q)) << "the lease was that of the other stream";
+}
+
+/// One instance's lease is the stream's, another one is given back before or after the stream's end.
+TEST(ForeignStreams, ALeaseBesideThatOfTheStream) {
+  for (const bool ends_first : {false, true}) {
+    Streams p;
+    p.engine().others_are_told_of(true);
+    const timeline::Queues& queues = *p.engine().state().queues;
+    (void)p.ours(usual);
+    const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+    EXPECT_TRUE(p.engine().leave_lease(q));
+    EXPECT_EQ(p.engine().adopt_queue(0, one.native, {}, true), q);
+    if (ends_first) p.destroy(one);
+    if (ends_first) EXPECT_NE(p.ours(two), q) << "who leases it may still ask about its work";
+    p.engine().retire_queue(q);
+    EXPECT_EQ(queues.leased(q), !ends_first);
+    if (!ends_first) p.destroy(one);
+    p.device().synchronize_device();
+    EXPECT_EQ(p.queue_of(three), q) << "the index is free again";
+  }
+}
+
+TEST(ForeignStreams, NoLeaseIsLeftToAStreamWhoseEndNobodyNotices) {
+  Streams p;
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  EXPECT_FALSE(p.engine().leave_lease(q));
+  p.engine().retire_queue(q);
+  p.device().destroy_stream(one);
+  EXPECT_EQ(p.queue_of(two), q);
 }
 
 /// Its queue is given up, and the index is another stream's, before the launch begins.

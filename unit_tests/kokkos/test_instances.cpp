@@ -75,3 +75,25 @@ KOKKOS_STOCK_TEST(KokkosInstances, DestroyedWithCopiesPending) {
   EXPECT_EQ(ha(n - 1), 3.0 + n - 1);
   EXPECT_EQ(sum(b), n * (n - 1.0));
 }
+
+/// A new stream often has the handle of one that has just been destroyed, and nothing that was known of that one holds for it.
+KOKKOS_STOCK_TEST(KokkosInstances, ManyOneAfterTheOther) {
+  constexpr int size = 1 << 18;
+  Vector a("a", size), b("b", size), c("c", size);
+  auto ha = Kokkos::create_mirror_view(a);
+  auto hc = Kokkos::create_mirror_view(c);
+  for (int round = 0; round < 150; ++round) {
+    for (int i = 0; i < size; ++i) ha(i) = round + i;
+    Kokkos::deep_copy(a, ha);
+    {
+      const auto first = two_instances();
+      copy_on(first[0], b, a);
+    }
+    const auto second = two_instances();
+    second[0].fence();
+    copy_on(second[1], c, b);  // on a GPU, the kernel that writes b has ended with its instance
+    Kokkos::deep_copy(second[1], hc, c);
+    second[1].fence();
+    for (int i = round % 97; i < size; i += 5003) ASSERT_EQ(hc(i), round + i);
+  }
+}

@@ -74,7 +74,7 @@ class ThreadNumbers {
 class Words {
  public:
   explicit Words(std::size_t count) noexcept : words_(count <= most ? inlined_ : new (std::nothrow) std::uintptr_t[count]) {
-    if (!words_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", count * word_bytes);
+    if (!words_) base::fatal("out of host memory while a kernel of %zu bytes was prepared. Free memory of the host", count * word_bytes);
   }
   ~Words() {
     if (words_ != inlined_) delete[] words_;
@@ -128,7 +128,9 @@ bool CaptureList::remembers(CaptureMemo& memo, std::uintptr_t* word, const void*
     // The memo is copied, because another closure may be constructed before this one runs.
     known_count_ = memo.count;
     epoch_ = memo.epoch;
-    std::memcpy(known_, memo.operands, memo.count * sizeof known_[0]);
+    constexpr std::size_t few = 4;  // are copied without a call
+    std::memcpy(known_, memo.operands, few * sizeof known_[0]);
+    if (memo.count > few) std::memcpy(known_ + few, memo.operands + few, (memo.count - few) * sizeof known_[0]);
     recording_ = Recording::known;
     return true;
   }
@@ -206,13 +208,13 @@ void CaptureList::analyse(const Subject& subject, std::size_t host_copy) noexcep
   if (!hold_pointers(words, count)) return;
   described_ = false;
   leads_.reset(new (std::nothrow) runtime::Leads);
-  if (!leads_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", image_bytes_);
+  if (!leads_) base::fatal("out of host memory while a kernel of %zu bytes was prepared. Free memory of the host", image_bytes_);
   leads_->follow(words, count, image_, subject.originals, subject.count);
 }
 
 void CaptureList::read_shapes() noexcept {
   shapes_.reset(new (std::nothrow) policy::ViewShape[count_]);
-  if (!shapes_) base::fatal("out of host memory while a kernel with %zu views was prepared", count_);
+  if (!shapes_) base::fatal("out of host memory while a kernel with %zu views was prepared. Free memory of the host", count_);
   shape_count_ = count_;
   for (std::size_t c = 0; c < count_; ++c) {
     const runtime::Capture& capture = captures_[c];
@@ -271,7 +273,7 @@ void CaptureList::grow() noexcept {
   // A list never drops entries, because a missed view would be silently stale (I8).
   const std::size_t capacity = capacity_ * 4;
   auto* larger = static_cast<runtime::Capture*>(std::malloc(capacity * sizeof(runtime::Capture)));
-  if (!larger) base::fatal("out of host memory while a kernel with more than %zu views was prepared", count_);
+  if (!larger) base::fatal("out of host memory while a kernel with more than %zu views was prepared. Free memory of the host", count_);
   std::memcpy(larger, captures_, count_ * sizeof(runtime::Capture));
   if (captures_ != inline_captures_) std::free(captures_);
   captures_ = larger;

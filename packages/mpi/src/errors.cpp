@@ -26,7 +26,7 @@ Text text_of(Refusal refusal) {
     case Refusal::window_memory:
       return {MPI_ERR_BASE, "SemCache: tracked memory cannot be the memory of a window; use MPI_Win_allocate and copy"};
     case Refusal::attached_buffer:
-      return {MPI_ERR_BUFFER, "SemCache: tracked memory cannot be attached as MPI's own buffer"};
+      return {MPI_ERR_BUFFER, "SemCache: tracked memory cannot be attached as MPI's own buffer; attach memory that is not tracked"};
     case Refusal::split_file_access:
       return {MPI_ERR_BUFFER,
               "SemCache: split collective file access with tracked memory is not supported; use the "
@@ -49,7 +49,7 @@ Text text_of(Refusal refusal) {
     case Refusal::failed:
       break;
   }
-  return {MPI_ERR_OTHER, "SemCache: the buffer in tracked memory cannot be used"};
+  return {MPI_ERR_OTHER, "SemCache: the buffer in tracked memory cannot be used; the line on stderr says why"};
 }
 
 int code_of(Refusal refusal) {

@@ -57,7 +57,7 @@ void* of_library(const char* name) {
     void* const found = loaded != nullptr ? ::dlsym(loaded, name) : nullptr;
     if (found != nullptr) return found;
   }
-  std::fprintf(stderr, "semcache: %s: MPI's Fortran library is not there\n", name);
+  std::fprintf(stderr, "semcache: %s: MPI's Fortran library is not loaded. Link the program to it (mpifort does)\n", name);
   std::abort();
 }
 

@@ -115,7 +115,7 @@ void Buffers::free_buffer(Transaction& t, std::unique_ptr<TransitBuffer> buffer)
       taken.erase(std::find(taken.begin(), taken.end(), buffer->place));
     }
   } catch (const std::exception& e) {
-    base::raw_log("the memory of a message is not given back: %s", e.what());
+    base::raw_log("the memory of an MPI message is kept, because waiting for its use failed: %s", e.what());
     (void)buffer.release();  // the device may still read it
   }
   t.unlocked([&] { buffer.reset(); });

@@ -13,13 +13,13 @@ Engine::~Engine() {
     Transaction t(transactions_);
     t.run([&] { return hazards_.land_all(); });
   } catch (const std::exception& e) {
-    base::raw_log("while ending: %s", e.what());  // the devices are waited for below all the same
+    base::raw_log("while SemCache ended, waiting for the devices failed: %s", e.what());  // the devices are waited for below all the same
   }
   for (auto& d : s_.devices) {
     try {
       s_.queues->wait_for_devices(DeviceSet{1} << d->index);
     } catch (const std::exception& e) {
-      base::raw_log("while ending: %s", e.what());
+      base::raw_log("while SemCache ended, waiting for the devices failed: %s", e.what());
     }
   }
   for (Memory& m : s_.pool) {
@@ -95,7 +95,7 @@ void Engine::others_submit(std::optional<void*> fenced) noexcept {
     const device::Visit visit(*s_.home().device);
     s_.queues->record_leased(fenced);
   } catch (const std::exception& e) {
-    base::raw_log("who waits for launches of before waits for what comes now, too: %s", e.what());
+    base::raw_log("the end of a launch outside semcache::Exec was not marked, so who waits for it waits for later work, too: %s", e.what());
   }
 }
 
@@ -111,14 +111,24 @@ bool Engine::stream_ends(void* native) noexcept {
       try {
         s_.queues->record_end(queue);
       } catch (const std::exception& e) {
-        base::raw_log("at a stream's end: %s", e.what());  // who waits for its work waits for the device
+        base::raw_log("the end of a stream's work was not marked: %s. Results stay right", e.what());  // who waits for its work waits for the device
       }
       s_.queues->stream_ends(queue);
     }
   } catch (const std::exception& e) {
-    base::raw_log("at a stream's end: %s", e.what());
+    base::raw_log("the end of a stream was not noted: %s", e.what());
   }
   return known;
+}
+
+bool Engine::leave_lease(QueueIndex queue) noexcept {
+  try {
+    Transaction t(transactions_);
+    t.launch_follows();
+    return s_.queues->leave_lease(queue);
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 void Engine::retire_queue(QueueIndex queue) noexcept {
@@ -126,7 +136,7 @@ void Engine::retire_queue(QueueIndex queue) noexcept {
     Transaction t(transactions_);
     transactions_.end_queue(t, queue);
   } catch (const std::exception& e) {
-    base::raw_log("retiring a queue: %s", e.what());
+    base::raw_log("a stream that has ended keeps its place among the streams in use: %s", e.what());
   }
 }
 

@@ -86,6 +86,8 @@ class Engine : base::Uncopied {
   /// Returns the index of a stream of the device on which tasks of library calls are carried out. Each launch there is ordered behind all work
   /// that uses the same bytes, and all later work behind it. `owner` is kept until the engine ends. Returns `unknown_queue` if there are too many.
   QueueIndex adopt_lane(std::uint32_t device, void* native, std::shared_ptr<void> owner);
+  /// Leaves a lease to the queue's stream, as `Queues::leave_lease` does. @return false: the lease stays the caller's
+  [[nodiscard]] bool leave_lease(QueueIndex queue) noexcept;
   /// Ends a lease of the queue; behind the last one the queue is given up.
   void retire_queue(QueueIndex queue) noexcept;
   /// Sets whether `others_submit` will be called (see `Queues::others_are_told_of`). To be called before the first queue is

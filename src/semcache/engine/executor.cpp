@@ -418,11 +418,6 @@ void Executor::note_use(QueueIndex queue, Memory& m, const Region& where, Mode m
   m.note_recent(where, now);
 }
 
-void Executor::note_use(QueueIndex queue, Memory& m, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
-  m.uses.note(queue, at, mode);
-  m.recently.store(now, std::memory_order_relaxed);
-}
-
 void Executor::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
   // Whole huge pages that have not been used yet are written by `write_unused`, so that huge pages can back them. The bytes
   // between them are written in place.

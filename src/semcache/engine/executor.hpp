@@ -31,7 +31,10 @@ class Executor : Parts {
   /// Notes that work number `at` of the queue uses these bytes. To be called for each region that one piece of work uses.
   void note_use(QueueIndex queue, Memory& memory, const Region& where, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
   /// The same for the whole memory. Threads: any.
-  [[gnu::hot]] static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
+  static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
+    memory.uses.note(queue, at, mode);
+    memory.recently.store(now, std::memory_order_relaxed);
+  }
   /// Writes bytes that have arrived in staging memory, or in a buffer, to host pages past their protection.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
   /// The size of the staging buffers of a copy between devices that do not reach each other.

@@ -417,7 +417,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
       const device::Visit visit(*carries_out.device);
       s_.queues->record(queue);
     } catch (const std::exception& e) {
-      base::raw_log("after a launch: %s", e.what());
+      base::raw_log("behind a launch outside semcache::Exec its end was not marked: %s. Results stay right", e.what());
     }
   }
   call->on_queue.end();

@@ -102,7 +102,7 @@ void HostUses::write_through(Transaction& t, const Requirement* uses, std::size_
       if (!kept[i].freed() && writes(uses[i].mode)) launches_.write_through(t, *uses[i].memory);
     }
   } catch (const std::exception& e) {
-    base::raw_log("after a use on the host: %s", e.what());
+    base::raw_log("behind a use on the host its result was not sent ahead: %s. Results stay right", e.what());
   }
 }
 

@@ -312,10 +312,14 @@ void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& oper
   }
 }
 
-void Launches::note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept {
+void Launches::note_other_use(QueueIndex queue, const Operand& operand, DeviceSet devices, const OperandParts& parts, std::uint64_t at,
+                              std::uint64_t now) noexcept {
   Memory& m = *operand.memory;
-  // On the unknown queue a use counts for the whole array; but which blocks are used was noted when they were pinned.
-  if (queue == unknown_queue) return m.uses.note(queue, at, mode_of(operand.writable));
+  if (queue == unknown_queue) {
+    m.unknown_on.fetch_or(devices);
+    // The use counts for the whole array; but which blocks are used was noted when they were pinned.
+    return m.uses.note(queue, at, mode_of(operand.writable));
+  }
   if (!parts.has(m)) return executor_.note_use(queue, m, mode_of(operand.writable), at, now);
   for (const Requirement& part : parts) {
     if (part.memory == &m) executor_.note_use(queue, m, in_memory(part), mode_of(writes(part.mode)), at, now);
@@ -361,8 +365,11 @@ inline Launches::Noted Launches::note_uses(QueueIndex queue, const Operand* oper
   bool record = false;
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
-    if (queue == unknown_queue) m.unknown_on.fetch_or(devices);
-    note_use(queue, operands[i], parts, at, now);
+    if (parts.count == 0 && queue != unknown_queue) {
+      Executor::note_use(queue, m, mode_of(operands[i].writable), at, now);
+    } else {
+      note_other_use(queue, operands[i], devices, parts, at, now);
+    }
     record = note_written(m, operands[i].writable) || record;
   }
   return {at, record};
@@ -431,7 +438,7 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
       }
     }
   } catch (const std::exception& e) {
-    base::raw_log("after a launch: %s", e.what());
+    base::raw_log("behind a launch nothing was sent ahead, or its end was not marked: %s. Results stay right", e.what());
   }
 }
 

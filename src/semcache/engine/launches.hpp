@@ -100,8 +100,10 @@ class Launches : Parts {
   /// way. That saves time only: nothing is ready for the launch by it.
   void bring_by_block(Transaction& transaction, const Operand* operands, std::size_t count, const OperandParts& parts);
   void open_pages(const Operand& operand, const OperandParts& parts);
-  /// Notes that work number `at` of the queue uses the operand: its parts, or all of it.
-  [[gnu::hot]] void note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept;
+  /// Notes that work number `at` of the unknown queue uses the operand on these devices; on another queue, that it uses the operand's parts, or
+  /// all of it.
+  [[gnu::cold, gnu::noinline]] void note_other_use(QueueIndex queue, const Operand& operand, DeviceSet devices, const OperandParts& parts,
+                                                   std::uint64_t at, std::uint64_t now) noexcept;
   [[gnu::cold]] void note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, bool record) noexcept;
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   /// Starts the transfer of a result for which the host is expected to ask.

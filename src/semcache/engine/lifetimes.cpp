@@ -37,7 +37,8 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
 }
 
 void Lifetimes::expect_part(const Memory& array, const Region& where) const {
-  SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.freeing && !array.part, "a part of an array that has been freed, or of a part");
+  SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.freeing && !array.part, "a part of an array that has been freed, or of a part. Name the address of a "
+                                                                                    "live array");
   SEMCACHE_EXPECTS(s_.options.protocol != Protocol::off || !array.on_host() || array.promised,
                    std::string("a part of the mirror '") + s_.name(array) + "' with SEMCACHE_PROTOCOL=off, where the accesses of the program to "
                    "mirrors are not noticed. Use an array of semcache::Space");
@@ -73,7 +74,7 @@ Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, cons
 }
 
 Memory* Lifetimes::new_derived(std::uint32_t device, const char* label, std::uint64_t bytes, const Memory* like) {
-  SEMCACHE_EXPECTS(bytes > 0, "a derived value ('" + std::string(label) + "') of no bytes");
+  SEMCACHE_EXPECTS(bytes > 0, "a derived value ('" + std::string(label) + "') of 0 bytes. Give it at least one");
   Arrays::NewMemory m = new_on_device(device, label, bytes, Region(ByteRange{0, bytes}));
   s_.device_of(*m).memory->note_derived(*m);
   return bind_part(std::move(m), like != nullptr ? like->datum : s_.directory.add_datum(bytes));
@@ -103,7 +104,7 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
                                                   s_.name(*partner) + "' of " +
                                                   std::to_string(partner->bytes) + " bytes: sizes must agree");
     SEMCACHE_EXPECTS(!s_.directory.slot_in(partner->datum, host_space).valid(),
-                     std::string("device array '") + s_.name(*partner) + "' has a host side already");
+                     std::string("device array '") + s_.name(*partner) + "' has a host side already. An array has one; free that first");
   }
   s_.host->expect_fits(label, bytes);
   Arrays::NewMemory m = arrays_.new_memory(host_space, label, bytes);

@@ -151,8 +151,8 @@ void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
   }
   if (here().in_driver_call != nullptr && here().in_driver_call->over()) {
     if (!s_.queues->any_at_work()) {
-      throw SystemError(std::string("a launch of another thread uses '") + s_.name(m) +
-                        "' and does not get to its submission");
+      throw SystemError(std::string("a launch of another thread uses '") + s_.name(m) + "' and does not get to its submission: it perhaps waits "
+                        "for this call of the driver. Announce the use with semcache::access before the call");
     }
     here().in_driver_call->restart();
   }

@@ -83,8 +83,7 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
   return {m, position};
 }
 
-void refuse_recording(QueueId queue) {
-  if (!is_recording(queue)) return;
+void refuse_recorded() {
   throw UsageError("a launch, copy or fill on a semcache::Exec whose stream records a graph: nobody would know when the graph runs "
                    "it. Record launches on the native space instead: what they use counts as used at each launch of the graph");
 }
@@ -353,6 +352,13 @@ QueueId lease_queue(void* native_stream) {
   return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
 }
 
+bool leave_lease(QueueId queue) noexcept {
+  Runtime* const r = running();
+  if (r == nullptr || !queue.valid()) return false;
+  const platform::RuntimeScope scope;
+  return r->engine->leave_lease(queue.value);
+}
+
 Stream new_stream(std::uint32_t device, bool before_others) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
@@ -505,7 +511,7 @@ using namespace runtime;  // NOLINT: the public functions are a thin face of thi
 void access(const void* address, std::size_t bytes, Access mode) { access_2d(address, bytes, bytes, 1, mode); }
 
 void access_2d(const void* address, std::size_t pitch, std::size_t width, std::size_t columns, Access mode) {
-  SEMCACHE_EXPECTS(mode <= Access::overwrite, std::to_string(static_cast<int>(mode)) + " is no access mode");
+  SEMCACHE_EXPECTS(mode <= Access::overwrite, "access mode " + std::to_string(static_cast<int>(mode)) + " does not exist. Use Access::read, write, read_write or overwrite");
   if (width == 0 || columns == 0) return;
   SEMCACHE_EXPECTS(columns == 1 || pitch >= width, "an access to columns of " + std::to_string(width) + " bytes, which begin " +
                                                        std::to_string(pitch) + " bytes apart: they overlap");

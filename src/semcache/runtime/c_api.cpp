@@ -64,7 +64,8 @@ Access access_of(int mode) {
   static_assert(SEMCACHE_READ == int(Access::read) && SEMCACHE_WRITE == int(Access::write) &&
                 SEMCACHE_READ_WRITE == int(Access::read_write) && SEMCACHE_OVERWRITE == int(Access::overwrite));
   SEMCACHE_EXPECTS(mode >= SEMCACHE_READ && mode <= SEMCACHE_OVERWRITE,
-                   "semcache_access: " + std::to_string(mode) + " is no access mode");
+                   "semcache_access, semcache_access_2d: mode " + std::to_string(mode) + " does not exist. Use SEMCACHE_READ, SEMCACHE_WRITE, "
+                   "SEMCACHE_READ_WRITE or SEMCACHE_OVERWRITE");
   return static_cast<Access>(mode);
 }
 
@@ -94,7 +95,7 @@ template <class Allocate>
 semcache_status allocate(void** result, const char* function, Allocate&& body) noexcept {
   if (result != nullptr) *result = nullptr;
   return guarded([&] {
-    SEMCACHE_EXPECTS(result != nullptr, std::string(function) + ": result is null");
+    SEMCACHE_EXPECTS(result != nullptr, std::string(function) + ": the pointer to the result is null. Give the address of a pointer");
     *result = body();
   });
 }
@@ -144,7 +145,7 @@ semcache_status semcache_settle_all(void) noexcept {
 
 semcache_status semcache_statistics(struct semcache_statistics_t* out) noexcept {
   return guarded([&] {
-    SEMCACHE_EXPECTS(out != nullptr, "semcache_statistics: the argument is null");
+    SEMCACHE_EXPECTS(out != nullptr, "semcache_statistics: the argument is null. Give the address of a struct semcache_statistics_t");
     constexpr std::size_t least = offsetof(semcache_statistics_t, d2h);
     SEMCACHE_EXPECTS(out->size >= least, "semcache_statistics: set size to sizeof(struct semcache_statistics_t) before the "
                                          "call; it is " + std::to_string(out->size));
@@ -163,7 +164,7 @@ semcache_status semcache_allocate_device(const char* label, size_t bytes, void**
 
 semcache_status semcache_allocate_on_device(const char* label, size_t bytes, int device, void** result) noexcept {
   return allocate(result, "semcache_allocate_on_device", [&] {
-    SEMCACHE_EXPECTS(device >= 0, "semcache_allocate_on_device: " + std::to_string(device) + " is no number of a device. They count from 0");
+    SEMCACHE_EXPECTS(device >= 0, "semcache_allocate_on_device: " + std::to_string(device) + " is no device. They count from 0 (semcache_device_count)");
     return runtime::allocate_device(label != nullptr ? label : "", bytes, static_cast<std::uint32_t>(device));
   });
 }
@@ -188,7 +189,7 @@ semcache_status semcache_release(void* address) noexcept {
 semcache_status semcache_copy(void* to, const void* from, size_t bytes) noexcept {
   return guarded([&] {
     if (bytes == 0) return;
-    SEMCACHE_EXPECTS(to != nullptr && from != nullptr, "semcache_copy: a null pointer with " + std::to_string(bytes) + " bytes");
+    SEMCACHE_EXPECTS(to != nullptr && from != nullptr, "semcache_copy: a null pointer with " + std::to_string(bytes) + " bytes. Only a copy of 0 bytes may have one");
     runtime::copy(to, from, bytes, QueueId{});  // no queue: after all work so far
   });
 }
@@ -197,7 +198,8 @@ semcache_status semcache_copy_2d(void* to, size_t to_pitch, const void* from, si
   return guarded([&] {
     if (width == 0 || columns == 0) return;
     SEMCACHE_EXPECTS(to != nullptr && from != nullptr,
-                     "semcache_copy_2d: a null pointer with " + std::to_string(columns) + " columns of " + std::to_string(width) + " bytes");
+                     "semcache_copy_2d: a null pointer with " + std::to_string(columns) + " columns of " + std::to_string(width) +
+                         " bytes. Only a copy of nothing may have one");
     runtime::copy_2d(to, to_pitch, from, from_pitch, width, columns, QueueId{});
   });
 }

@@ -301,11 +301,11 @@ std::vector<std::string> unknown_variable_warnings(const std::vector<std::string
       }
     }
     if (distance == 0) continue;
-    std::string text = "the environment variable " + quoted(name) + " is not known and has no effect";
+    std::string warning = "the environment variable " + quoted(name) + " is not known and has no effect";
     // A name that differs in more than about a third of its letters would be a misleading suggestion.
     const bool near = distance <= 1 + (name.size() - prefix.size()) / 3;
-    if (near) text += std::string(". Did you mean ") + closest->name + " (" + closest->accepts + ")?";
-    warnings.push_back(std::move(text));
+    if (near) warning += std::string(". Did you mean ") + closest->name + " (" + closest->accepts + ")?";
+    warnings.push_back(std::move(warning));
   }
   std::sort(warnings.begin(), warnings.end());
   return warnings;

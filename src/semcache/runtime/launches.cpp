@@ -299,7 +299,8 @@ HostUse::HostUse(const HostPartUse* uses, std::size_t count) : Holding(operands_
     const HostPartUse& use = uses[count_];
     SEMCACHE_EXPECTS(use.part != nullptr && use.part->epoch_ == epoch_, "a use of a part on the host that is null, or that was made before the "
                                                                         "last semcache::finalize: make the part anew");
-    SEMCACHE_EXPECTS(use.mode <= Access::overwrite, std::to_string(static_cast<int>(use.mode)) + " is no access mode");
+    SEMCACHE_EXPECTS(use.mode <= Access::overwrite, "access mode " + std::to_string(static_cast<int>(use.mode)) + " does not exist. Use Access::read, "
+                                                    "write, read_write or overwrite");
     operands_[count_] = {use.part->memory_, writes(use.mode)};
     uses_[count_] = {use.part->memory_, use.part->memory_->layout, use.mode};
   }

@@ -21,6 +21,7 @@ std::atomic<Runtime*> current{nullptr};
 std::atomic<std::uint64_t> starts{0};
 std::atomic<Runtime*> ended{nullptr};
 std::atomic<bool> forked{false};
+std::atomic<bool> observed{false};
 std::atomic<std::uint64_t> retired_queues{0};
 
 namespace {
@@ -116,7 +117,7 @@ void write_report(Runtime& r) noexcept {
   try {
     trace::write_report(statistics_of(r), r.configuration.report, r.configuration.mpi_rank);
   } catch (const std::exception& e) {
-    base::raw_log("no report: %s", e.what());
+    base::raw_log("no report is written, because its figures could not be gathered: %s", e.what());
   }
 }
 

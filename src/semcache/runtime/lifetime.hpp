@@ -119,8 +119,11 @@ struct Located {
 };
 /// Returns the live array that holds [address, address + bytes), and the position in it. @throws UsageError  no array holds it
 [[nodiscard]] Located locate(Runtime& r, const void* address, std::size_t bytes);
+[[noreturn]] void refuse_recorded();
 /// Refuses work on a queue from whose stream the program records a graph, because the runtime cannot know when the graph runs.
 /// @throws UsageError  a graph is recorded from the queue's stream
-[[gnu::hot]] void refuse_recording(QueueId queue);
+inline void refuse_recording(QueueId queue) {
+  if (device::graphs_being_recorded.load(std::memory_order_relaxed) != 0 && is_recording(queue)) refuse_recorded();
+}
 
 }  // namespace semcache::runtime

@@ -12,8 +12,6 @@ namespace semcache::runtime {
 
 using engine::Memory;
 
-std::atomic<bool> observed{false};
-
 namespace {
 
 /// Never destroyed, because threads may launch kernels while the process ends.

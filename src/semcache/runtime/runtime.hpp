@@ -154,6 +154,10 @@ SEMCACHE_API void settle(const void* address);
 [[nodiscard, gnu::hot]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
 /// Returns the queue as `queue_of` does, and leases it: the queue is kept until `retire_queue` has been called once per lease.
 [[nodiscard]] SEMCACHE_API QueueId lease_queue(void* native_stream);
+/// Leaves a lease to the stream: it ends when the stream is destroyed, and `retire_queue` must not be called for it. Returns false where
+/// the runtime does not notice that streams are destroyed (on emulated devices, and where the driver's calls are not watched): the lease
+/// stays the caller's.
+[[nodiscard]] SEMCACHE_API bool leave_lease(QueueId queue) noexcept;
 /// Gives up the queue, or one lease of it. After the last lease the stream may be destroyed.
 SEMCACHE_API void retire_queue(QueueId queue) noexcept;
 /// Returns how often the runtime has been started. A QueueId is valid only in the epoch in which it was returned.

@@ -32,7 +32,7 @@ Queues::~Queues() {
     try {
       retire(q);
     } catch (const std::exception& e) {
-      base::raw_log("while ending: %s", e.what());
+      base::raw_log("while SemCache ended, closing a stream failed: %s", e.what());
     }
   }
 }
@@ -103,6 +103,7 @@ void Queues::record_end(QueueIndex q) {
 
 void Queues::stream_ends(QueueIndex q) noexcept {
   queues_[q].ended = true;
+  if (std::exchange(queues_[q].stream_has_lease, false)) --queues_[q].leases;
   if (q == first_program_queue_) first_program_queue_ = max_queues;  // no other queue is the framework's default
 }
 
@@ -136,9 +137,10 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
     // refused.
     if (lacks_event && !device(index).is_recording(queue.id)) record(index);
   } catch (const std::exception& e) {
-    base::raw_log("at a stream's end: %s", e.what());
+    base::raw_log("the end of a stream's work was not marked: %s. Results stay right", e.what());
   }
   queue.leases.store(0);
+  queue.stream_has_lease = false;
   if (in_use) {
     if (index == first_program_queue_) first_program_queue_ = max_queues;
     return std::nullopt;

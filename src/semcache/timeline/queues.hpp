@@ -118,6 +118,13 @@ class Queues : base::Uncopied {
   [[nodiscard]] std::uint32_t device_of(QueueIndex q) const noexcept { return queues_[q].device.load(std::memory_order_relaxed); }
   /// Adds a lease: `retire` must be called once more.
   void lease(QueueIndex index) noexcept { ++queues_[index].leases; }
+  /// Leaves such a lease to the stream: `stream_ends` ends it, so `retire` must not be called for it. A stream has at most one.
+  /// @return false where nobody tells of streams that end (see `others_are_told_of`): the lease stays the caller's
+  [[nodiscard]] bool leave_lease(QueueIndex q) noexcept {
+    if (!others_are_told_of_.load()) return false;
+    if (std::exchange(queues_[q].stream_has_lease, true)) --queues_[q].leases;
+    return true;
+  }
   /// Ends a lease. After the last lease, or without any, waits for the queue's device and gives the stream up.
   /// @throws DeviceError  the queue stays, but is no longer found under its native stream
   void retire(QueueIndex index);
@@ -255,6 +262,7 @@ class Queues : base::Uncopied {
     bool live = false;
     std::atomic<bool> ended{false};   // its stream is given up, or destroyed: no longer found, and nothing can be asked or submitted there
     bool retiring = false;            // between `begin_retiring` and `end_retiring`
+    bool stream_has_lease = false;    // one of the leases ends with the stream
     void* native = nullptr;
     std::uint32_t calls = 0;          // of other code that are about to submit
     std::uint64_t last_of_others = 0;  // the position of the last kernel of other code

@@ -58,7 +58,7 @@ bool write_report(const Statistics& statistics, std::string_view target, int ran
     const std::string report = is_json ? json_report(statistics, place) : text_report(statistics, place);
     const std::string why = to_stdout ? detail::write_all(STDOUT_FILENO, report) : detail::replace_file(path, report);
     if (why.empty()) return true;
-    base::raw_log("the report could not be written: %s: %s", why.c_str(), path.c_str());
+    base::raw_log("the report could not be written to %s: %s", path.c_str(), why.c_str());
   } catch (const std::exception& e) {
     base::raw_log("the report could not be written: %s", e.what());
   } catch (...) {

@@ -153,7 +153,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
                            : is_stock_pair()) {
     bool same = device.span() == host.span();
     for (unsigned r = 0; r < unsigned(t_dev::rank); ++r) same = same && device.extent(r) == host.extent(r);
-    SEMCACHE_EXPECTS(same, "semcache::DualView: the device and host views of '" + device.label() + "' differ in size");
+    SEMCACHE_EXPECTS(same, "semcache::DualView: the device and host views of '" + device.label() + "' differ in size. Give two views "
+                           "of the same extents");
   }
 
   // --- views -----------------------------------------------------------------------------------------------------
@@ -207,7 +208,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     if (need_sync_device()) {
       announce_unnoticed(Access::overwrite);  // the host may have written after modify_host, too
       if constexpr (std::is_const<typename t_dev::value_type>::value)
-        SEMCACHE_EXPECTS(!apart_, "sync_device of a DualView of const data, '" + d_view.label() + "'");
+        SEMCACHE_EXPECTS(!apart_, "sync_device of a DualView of const data, '" + d_view.label() + "', whose two views are two arrays: "
+                                  "nothing may be written to the device's. Call it on the DualView of data that are not const");
       else if (apart_)
         Kokkos::deep_copy(d_view, h_view);
     }

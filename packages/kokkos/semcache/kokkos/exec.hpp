@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@ namespace kokkos::detail {
 
 /// The lease of a stream by one Exec instance, shared by the instance's copies. When the last copy is destroyed the lease
 /// tells the runtime, because the stream may be destroyed afterwards. Several instances may lease the same stream.
+/// Where the runtime notices by itself that a stream is destroyed, there is no such object, because each launch would pay for the
+/// copies of the pointer to it.
 class QueueLease {
  public:
   explicit QueueLease(void* stream) : queue_(runtime::lease_queue(stream)), epoch_(runtime::epoch()) {}
@@ -28,7 +31,8 @@ class QueueLease {
   QueueLease(const QueueLease&) = delete;
   QueueLease& operator=(const QueueLease&) = delete;
 
-  /// Returns a new lease of the instance's stream; nullptr for the default instance, which lives until Kokkos::finalize.
+  /// Returns a new lease of the instance's stream; nullptr where the stream itself has the lease, and for the default instance, which
+  /// lives until Kokkos::finalize.
   template <class Native>
   static QueueLease* of(const Native& native) {
     if (native.impl_internal_space_instance() == Native().impl_internal_space_instance()) return nullptr;
@@ -36,7 +40,10 @@ class QueueLease {
     void* const stream = native.cuda_stream();
     // The null stream, cudaStreamLegacy and cudaStreamPerThread name a stream of whichever device is current.
     if (reinterpret_cast<std::uintptr_t>(stream) <= 2 && native.cuda_device() != Native().cuda_device()) refuse_shared_handle(native.cuda_device());
-    return new QueueLease(stream);
+    auto lease = std::make_unique<QueueLease>(stream);
+    if (!runtime::leave_lease(lease->queue_)) return lease.release();
+    lease->epoch_ = 0;  // it is no longer the object's
+    return nullptr;
   }
 
  private:

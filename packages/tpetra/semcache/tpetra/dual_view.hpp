@@ -292,7 +292,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   static void expect_same_extents(const t_dev& device, const t_host& host) {
     bool same = device.span() == host.span();
     for (unsigned r = 0; r < unsigned(t_dev::rank); ++r) same = same && device.extent(r) == host.extent(r);
-    SEMCACHE_EXPECTS(same, "DualView: the device and host views of '" + device.label() + "' differ in size");
+    SEMCACHE_EXPECTS(same, "DualView: the device and host views of '" + device.label() + "' differ in size. Give two views of the "
+                           "same extents");
   }
 
   /// Announces an access of the host where host accesses are not noticed, so that the flags are the only source. A view with

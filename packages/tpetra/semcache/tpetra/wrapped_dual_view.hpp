@@ -26,7 +26,8 @@ class WrappedDualView {
   explicit WrappedDualView(const DeviceViewType& device) {
     if (device.data() == nullptr) return;
     if (device.use_count() == 0)
-      throw std::invalid_argument("WrappedDualView: '" + device.label() + "' owns no memory");
+      throw std::invalid_argument("WrappedDualView: '" + device.label() + "' owns no memory. Give a view that was allocated, not one of a "
+                                  "bare pointer");
     whole_ = Dual(one_array, device);
     part_ = whole_;
   }

@@ -84,7 +84,10 @@ struct Entered {
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int ordinal) : api_(cuda::driver_api()), ordinal_(ordinal) {
-    if (!api_.failure.empty()) throw DeviceError("CUDA device " + std::to_string(ordinal) + ": " + api_.failure);
+    if (!api_.failure.empty()) {
+      throw DeviceError("CUDA device " + std::to_string(ordinal) + ": " + api_.failure + ". Install a driver that fits the GPU, or compute "
+                        "without a GPU (SEMCACHE_DEVICE=emulated)");
+    }
     check(api_.cuDeviceGet(&device_, ordinal), "cuDeviceGet");
     check(api_.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
     try {
@@ -446,7 +449,7 @@ class CudaDevice final : public Device {
     void* address = nullptr;
     const CUresult result = api_.cuMemHostAlloc(&address, std::max<std::uint64_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
-      throw OutOfMemory("the host has no page-locked memory for a staging buffer of " + std::to_string(bytes) + " bytes",
+      throw OutOfMemory("the host has no page-locked memory for a staging buffer of " + std::to_string(bytes) + " bytes. Free memory of the host",
                         bytes, 0);
     check(result, "cuMemHostAlloc");
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -570,7 +573,8 @@ class CudaDevice final : public Device {
       return value;
     };
     if (attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 0)
-      throw DeviceError(name_ + " has no virtual memory management, which SemCache needs");
+      throw DeviceError(name_ + " has no virtual memory management (cuMemMap), which SemCache needs. Use another GPU or driver, or compute "
+                        "without a GPU (SEMCACHE_DEVICE=emulated)");
     reaches_pageable_ = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
     most_blocks_ = 8 * static_cast<unsigned>(std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1));
 
@@ -611,7 +615,7 @@ class CudaDevice final : public Device {
     (void)api_.cuMemGetInfo(&free, &total);
     throw OutOfMemory("CUDA device " + std::to_string(ordinal_) + " (" + name_ + "): " + call + " of " +
                           std::to_string(asked) + " bytes: out of memory, " + std::to_string(free) + " of " +
-                          std::to_string(total) + " bytes are free",
+                          std::to_string(total) + " bytes are free. Other code may hold the rest: lower SEMCACHE_DEVICE_MEMORY, or free some",
                       asked, total_bytes_);
   }
 

@@ -426,7 +426,7 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
   try {
     shared = begin(w, w.telling.load() ? w.observer.load() : nullptr, id, call);
   } catch (const std::exception& e) {
-    base::fatal("a use of device memory outside semcache::Exec cannot be looked at: %s", e.what());
+    base::fatal("a use of device memory outside semcache::Exec cannot be looked at: %s. Free memory of the host", e.what());
   }
   if (shared <= ends_recording) w.under_way.fetch_sub(1);
 }

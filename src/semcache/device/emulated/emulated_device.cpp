@@ -371,7 +371,7 @@ class EmulatedDevice final : public Device {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (address == nullptr) {
       used_bytes_ -= bytes;
-      throw OutOfMemory(name() + ": the host has no memory for " + std::to_string(bytes) + " bytes", bytes,
+      throw OutOfMemory(name() + ": the host has no memory for " + std::to_string(bytes) + " bytes. Free memory of the host", bytes,
                         memory_bytes_);
     }
     try {
@@ -400,7 +400,7 @@ class EmulatedDevice final : public Device {
   std::byte* allocate_staging(std::uint64_t bytes) override {
     std::byte* const address = allocate_aligned(bytes);
     if (address == nullptr)
-      throw OutOfMemory("the host has no memory for a staging buffer of " + std::to_string(bytes) + " bytes", bytes, 0);
+      throw OutOfMemory("the host has no memory for a staging buffer of " + std::to_string(bytes) + " bytes. Free memory of the host", bytes, 0);
     return address;
   }
 

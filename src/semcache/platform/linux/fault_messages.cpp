@@ -55,18 +55,25 @@ void die_in_runtime(const void* address, const void* context) noexcept {
 }
 
 void die_of_touch(By who, const void* address) noexcept {
-  static constexpr const char* texts[][2] = {
-      {"SemCache's own code",
-       " while its page was protected, so that an access cannot be served. If an allocator of the program uses arrays, let it use "
-       "memory of its own; otherwise please report it"},
-      {"the GPU driver itself",
-       ", whose content is not in host memory: this cannot be served. Call semcache::access(view, ...) before handing the pointer "
-       "to the driver"},
-      {"a forked child",
-       ", whose content was not in host memory at the fork: it is out of the child's reach. Call semcache::settle(view) before "
-       "fork(), or exec() in the child"}};
-  const auto& text = texts[static_cast<int>(who)];
-  die([&] { base::fatal("%s touched array '%s' at %p%s", text[0], label_of(address), address, text[1]); });
+  die([&] {
+    switch (who) {
+      case By::service:
+        base::fatal(
+            "SemCache's own code touched array '%s' at %p while its page was protected, so that an access cannot be served. If an "
+            "allocator of the program uses arrays, let it use memory of its own; otherwise please report it",
+            label_of(address), address);
+      case By::driver:
+        base::fatal(
+            "the GPU driver itself touched array '%s' at %p, whose content is not in host memory: this cannot be served. Call "
+            "semcache::access(view, ...) before handing the pointer to the driver",
+            label_of(address), address);
+      case By::child:
+        base::fatal(
+            "a forked child touched array '%s' at %p, whose content was not in host memory at the fork: it is out of the child's "
+            "reach. Call semcache::settle(view) before fork(), or exec() in the child",
+            label_of(address), address);
+    }
+  });
 }
 
 void die_impatient(const void* address, unsigned patience_s) noexcept {

@@ -71,7 +71,8 @@ Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
   while (begin > mapping.begin && shared.pages.watches(begin - page_bytes())) begin -= page_bytes();
   while (end < mapping.end && shared.pages.watches(end)) end += page_bytes();
   if (::mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
-    base::fatal("a forked child could not open array '%s' at %p for writing: mprotect failed with error %d",
+    base::fatal("a forked child could not open array '%s' at %p for writing: mprotect failed with error %d; raise "
+                "vm.max_map_count, or call exec() in the child",
                 detail::label_of(pointer), pointer, errno);
   return Outcome::repeat;
 }

@@ -46,7 +46,10 @@ pthread_t start_service_thread(const char* name, std::function<void()> run) {
   pthread_t thread;
   const int error = ::pthread_create(&thread, nullptr, &begin, start.get());
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) throw SystemError(std::string("the fault service thread could not be started: ") + std::strerror(error));
+  if (error != 0) {
+    throw SystemError(std::string("the thread that serves page faults could not be started: ") + std::strerror(error) +
+                      ". Raise the limit on threads (ulimit -u) or on memory");
+  }
   (void)start.release();
   return thread;
 }

@@ -102,7 +102,8 @@ void install_handler(SignalHandler handler) {
   const int level = installations.load();
   if (level == most_installations)
     throw SystemError("the SIGSEGV handler was installed " + std::to_string(level) +
-                      " times over foreign handlers that stayed; nothing more can be chained");
+                      " times over other handlers, each of which stayed; no more can be kept. End SemCache less often, or let the "
+                      "program install its handler once");
   // Stored before ours can run, because another thread may fault as soon as ours is installed.
   if (::sigaction(SIGSEGV, nullptr, &below[level]) != 0)
     throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(errno));

@@ -143,7 +143,7 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   if (stop_event_ < 0) {
     const int error = errno;
     shared.taken.store(false);
-    throw SystemError(std::string("the tracker could not be started: ") + std::strerror(error));
+    throw SystemError(std::string("the tracker could not be started (eventfd: ") + std::strerror(error) + "). Raise the limit on open files (ulimit -n)");
   }
   serve_ = std::move(serve);
   owner_ = ::getpid();
