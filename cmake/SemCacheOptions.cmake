@@ -32,6 +32,7 @@ option(SemCache_ENABLE_DEFAULT_DEVICE
 option(SemCache_ENABLE_TESTS "Build and register unit_tests/" ${PROJECT_IS_TOP_LEVEL})
 set(SemCache_TEST_FOLDERS "" CACHE STRING "The folders of unit_tests/ to build and register, with semicolons between them; empty: all")
 option(SemCache_ENABLE_MINIAPPS "Build miniapps/" ${PROJECT_IS_TOP_LEVEL})
+option(SemCache_ENABLE_DOCS "A target `docs` that builds the documentation, and its installation as the component `doc`" OFF)
 
 # Imported targets must be visible to projects that link SemCache's targets, also from the directory above (add_subdirectory).
 # CMake has this variable since 3.24; with 3.23 the directory above must call find_package itself.

@@ -75,7 +75,7 @@ function(semcache_find_trilinos)
     if(NOT ${package}_FOUND)
       if(NOT arg_QUIET)
         message(FATAL_ERROR "${package} is not found. Name its installation by ${package}_ROOT (environment or "
-          "-D${package}_ROOT=...), or install your distribution's (Debian: see docs/trilinos.md).")
+          "-D${package}_ROOT=...), or install your distribution's (Debian: see docs/how-to/trilinos.md).")
       endif()
       return()
     endif()

@@ -9,7 +9,7 @@ namespace minife {
 
 std::string why_belos_is_unavailable(Variant) {
   return "--solver belos needs Tpetra and Belos, and this program was built without them. Configure with "
-         "-DSemCache_ENABLE_TPETRA=ON where both are installed (docs/trilinos.md), or choose --solver cg.";
+         "-DSemCache_ENABLE_TPETRA=ON where both are installed (docs/how-to/trilinos.md), or choose --solver cg.";
 }
 
 SolveResult solve_belos(Variant variant, const SolveRequest&) {

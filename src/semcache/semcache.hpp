@@ -52,7 +52,8 @@ SEMCACHE_API void access_2d(const void* address, std::size_t pitch, std::size_t 
 /// @param address  first byte, inside one mirror, or in adopted memory
 /// @param bytes    length; 0 does nothing
 /// @throws UsageError  the range is not inside one tracked array of the host; nothing changed
-/// @throws OutOfMemory, DeviceError  a transfer cannot be submitted; every byte has its content
+/// @throws OutOfMemory  a transfer cannot be submitted; every byte has its content
+/// @throws DeviceError  the same
 /// Ordering: behind all launches, copies and calls that were submitted before. It waits for other work only where the array's pages are not
 /// page-locked yet, where an earlier transfer of the same bytes is under way (of a prefetch that a launch has followed, say), or where other code's
 /// kernels write the bytes. It brings nothing if some of the bytes are just being written in a part on the host (runtime::HostUse).
@@ -76,7 +77,7 @@ SEMCACHE_API void settle();
 ///
 /// Call it before the first use of SemCache; with Kokkos at any time before the first allocation in semcache::Space and before the
 /// first semcache::Exec is made. The first device is the one on which the program's own framework (Kokkos) computes. Which ones the
-/// others are is chosen as for SEMCACHE_DEVICES=count (docs/kokkos.md): process r of a node takes the devices from r * count on.
+/// others are is chosen as for SEMCACHE_DEVICES=count (docs/reference/devices.md): process r of a node takes the devices from r * count on.
 /// The call takes the place of SEMCACHE_DEVICES, of which a line on stderr then says that it has no effect, and of earlier calls. It
 /// holds for each later start of the runtime, until the next call.
 /// @throws UsageError          the runtime runs already; the text names its devices. Or the process was forked from one that uses

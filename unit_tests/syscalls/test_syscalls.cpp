@@ -13,7 +13,7 @@ namespace {
 
 std::uint64_t fetched() { return statistics().total.d2h.bytes; }
 
-// What docs/mpi.md promises without the library: an error, never wrong bytes.
+// What docs/how-to/system-calls.md promises without the library: an error, never wrong bytes.
 TEST(WithoutPreload, TheKernelAnswersEfault) {
   const Mirror mirror;
   const File file(bytes_of(&other));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
 """Builds and runs Kokkos' own unit tests on semcache::Exec, asks the native space about what does not pass there, and
-compares the differences with the list in docs/upstream.md. It fails if a test differs that is not listed, and if a listed
+compares the differences with the list in docs/reference/upstream.md. It fails if a test differs that is not listed, and if a listed
 one does not differ."""
 
 import argparse
@@ -22,7 +22,7 @@ MODES = {
 }
 TOO_SMALL = "(SEMCACHE_DEVICE_MEMORY)"  # what the message about a budget names
 
-# The only differences by design; docs/upstream.md says what they mean. What fails on the native space, too, is no difference.
+# The only differences by design; docs/reference/upstream.md says what they mean. What fails on the native space, too, is no difference.
 REASONS = {"mirrors", "fences", "messages", "graph", "skips"}
 
 # What --part runs: a few tests of everything that SemCache replaces.

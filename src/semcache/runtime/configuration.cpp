@@ -207,7 +207,7 @@ constexpr Variable known_variables[] = {
      &read_device_memory},
     {"SEMCACHE_HOST_ADDRESSES", "a whole number of bytes, with K, M, G or T for powers of 1024 (64G); 0 for the default",
      &read_bytes<&Configuration::host_address_bytes>},
-    {"SEMCACHE_EMULATED_MACHINE", "the name of a file with lines such as link = 55e9 (docs/emulated.md)", &read_emulated_machine},
+    {"SEMCACHE_EMULATED_MACHINE", "the name of a file with lines such as link = 55e9 (docs/reference/emulated.md)", &read_emulated_machine},
     {"SEMCACHE_PEER_ACCESS", "auto or off", &read_choice<&Configuration::peer_access>},
     {"SEMCACHE_PROTOCOL", "write-back, write-through or off", &read_choice<&Configuration::protocol>},
     {"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit", &read_choice<&Configuration::tracker>},

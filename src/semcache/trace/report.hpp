@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-/// Statistics for people (text) and for scripts (JSON). The format is described in docs/report.md.
+/// Statistics for people (text) and for scripts (JSON). The format is described in docs/reference/report.md.
 namespace semcache::trace {
 
 inline constexpr int report_schema_version = 1;
