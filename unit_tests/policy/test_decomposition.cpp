@@ -198,7 +198,7 @@ TEST(Spread, WhatDevicesLackOrHaveFetchedOfAResultMoves) {
   EXPECT_DOUBLE_EQ(moving(64, 32, true, false), 0) << "it is there";
   EXPECT_DOUBLE_EQ(moving(64, 32, false, true), 32) << "device 0 has fetched device 1's half";
   EXPECT_DOUBLE_EQ(moving(34, 34, false, true), 4) << "and here each something at the border";
-  EXPECT_DOUBLE_EQ(moving(64, 0, false, true), 0) << "it is made where the call is";
+  EXPECT_DOUBLE_EQ(moving(64, 0, false, true), 32) << "device 0 has taken device 1's half and changed it";
   EXPECT_DOUBLE_EQ(moving(0, 0, true, true), 0) << "the host has it";
   EXPECT_DOUBLE_EQ(moving(64, 0, true, true), 32);
 }

@@ -56,7 +56,7 @@ TEST(Timeline, SaysWhoWroteItAndWhatEachSpanIs) {
   Span copy = span(Span::Kind::copy, 1500, 4750, 4096, a);
   copy.to = 1;
   copy.reason = "fetch";
-  recorder.add(copy);
+  recorder.note(copy);
   const json file = timeline(recorder);
   const json& facts = file["otherData"];
   EXPECT_EQ(facts["semcache_timeline"], 1);
@@ -81,7 +81,7 @@ TEST(Timeline, SaysWhoWroteItAndWhatEachSpanIs) {
 TEST(Timeline, LabelsMayHoldAnything) {
   Recorder recorder(with_spans(100));
   const std::string texts[] = {"<script>alert('\"')</script>", "line\nbreak\\", "\xff\xfe no UTF-8", std::string(3000, 'x')};
-  for (const std::string& text : texts) recorder.add(span(Span::Kind::fault, 1, 2, 1, recorder.intern(text)));
+  for (const std::string& text : texts) recorder.note(span(Span::Kind::fault, 1, 2, 1, recorder.intern(text)));
   const std::vector<json> spans = spans_of(timeline(recorder));
   ASSERT_EQ(spans.size(), 4u);
   EXPECT_EQ(spans[0]["name"], texts[0]);
@@ -95,7 +95,7 @@ TEST(Timeline, SpansThatOverlapOnALinkGetRowsOfTheirOwn) {
   for (const auto& [begin, end] : {std::pair(0, 10), std::pair(5, 15), std::pair(12, 20), std::pair(10, 11)}) {
     Span s = span(Span::Kind::copy, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end), 1);
     s.from = 1;
-    recorder.add(s);
+    recorder.note(s);
   }
   const json file = timeline(recorder);
   std::map<std::string, std::vector<std::pair<double, double>>> rows;
@@ -110,8 +110,8 @@ TEST(Timeline, SpansThatOverlapOnALinkGetRowsOfTheirOwn) {
 
 TEST(Timeline, FurtherSpansAreCountedByKind) {
   Recorder recorder(with_spans(5));
-  for (int i = 0; i < 4; ++i) recorder.add(span(Span::Kind::fault, 1, 2));
-  for (int i = 0; i < 3; ++i) recorder.add(span(Span::Kind::copy, 1, 2));
+  for (int i = 0; i < 4; ++i) recorder.note(span(Span::Kind::fault, 1, 2));
+  for (int i = 0; i < 3; ++i) recorder.note(span(Span::Kind::copy, 1, 2));
   const json file = timeline(recorder);
   EXPECT_EQ(spans_of(file).size(), 5u);
   EXPECT_EQ(file["otherData"]["dropped"]["copy"], 2);

@@ -36,7 +36,7 @@ void Executor::note_span(const Step& step, std::uint64_t begin_ns) noexcept {
   span.label = span.kind == Span::Kind::copy || span.kind == Span::Kind::fill ? plan::counted(step).label : step.to.label;
   span.from = static_cast<std::uint8_t>(step.from.space.value);
   span.to = static_cast<std::uint8_t>(step.to.space.value);
-  s_.recorder.add(span);
+  s_.recorder.note(span);
 }
 
 void Executor::execute(Step step) {

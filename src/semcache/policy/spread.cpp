@@ -40,7 +40,10 @@ double seconds_of_moving(const std::vector<HeldOperand>& operands, std::size_t d
       most_lacking = std::max(most_lacking, std::clamp(needed - own, 0.0, on_devices - own));
     }
     if (o.is_read) bytes += most_lacking;
-    if (o.is_written) bytes += std::max(0.0, on_devices - static_cast<double>(o.bytes));
+    if (!o.is_written) continue;
+    // What a device has lost of its share of a result was fetched, too, and then changed; or a kernel of other code has used it, which may have.
+    const double fetched = on_devices - static_cast<double>(o.bytes);
+    bytes += std::max({0.0, fetched, o.is_read ? 0.0 : most_lacking});
   }
   return bytes / bytes_between_devices_a_second;
 }

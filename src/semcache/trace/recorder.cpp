@@ -208,7 +208,7 @@ void Recorder::count_call_site(const Count& count) noexcept {
   if (options_.call_sites) at_call_site([&](Names::CallSite& site) { count(site.counters); });
 }
 
-void Recorder::add(Span span) noexcept {
+void Recorder::note(Span span) noexcept {
   at_call_site([&](Names::CallSite& site) {
     if (site.number == 0) site.number = ++names_->numbered_sites;
     span.site = site.number;
@@ -379,7 +379,7 @@ void Timed::begin(Span::Kind kind, const char* reason, LabelId label) noexcept {
 
 void Timed::end() noexcept {
   span_.end_ns = recorder_.span_log()->now_ns();
-  recorder_.add(span_);
+  recorder_.note(span_);
 }
 
 AccessScope::AccessScope(const void* instruction, int thread) noexcept : outer_instruction_(access.instruction), outer_thread_(access.thread), nested_(access.under_way) {

@@ -80,7 +80,7 @@ class SEMCACHE_API Recorder : base::Uncopied {
   /// Returns the log of spans; nullptr: there is none.
   [[nodiscard]] SpanLog* span_log() const noexcept { return span_log_.get(); }
   /// Adds a span to the log, with the number of this thread and the statement of the program, as `moved` finds it. @pre there is a log
-  void add(Span span) noexcept;
+  void note(Span span) noexcept;
   /// Returns the statements of spans; number n is `sites()[n - 1]`. @throws std::bad_alloc
   [[nodiscard]] std::vector<std::string> sites() const;
   /// Counts an unknown launch, in addition to launch().

@@ -39,7 +39,7 @@ struct Span {
   const char* reason = nullptr;  ///< a literal of this library; may be null
   LabelId label;                 ///< of the array; invalid: none
   std::uint32_t name = 0;        ///< of a launch: see `SpanLog::name`
-  std::uint32_t site = 0;        ///< the statement of the program: see `Recorder::add`; 0: not known
+  std::uint32_t site = 0;        ///< the statement of the program: see `Recorder::note`; 0: not known
   std::uint32_t thread = 0;      ///< see `SpanLog::this_thread`
   std::uint32_t queue = 0;       ///< of a launch
   std::uint8_t from = 0, to = 0; ///< memories: 0 is the host, otherwise a device's index and 1; of a launch `to` is its device
