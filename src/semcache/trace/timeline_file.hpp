@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-/// The file of SEMCACHE_TRACE: spans in the Trace Event format of Chromium's tracing, which Perfetto opens. docs/report.md describes it.
+/// The file of SEMCACHE_TRACE: spans in the Trace Event format of Chromium's tracing, which Perfetto opens. docs/reference/report.md describes it.
 namespace semcache::trace {
 
 inline constexpr int timeline_schema_version = 1;
