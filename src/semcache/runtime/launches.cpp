@@ -131,7 +131,7 @@ void Launch::end_span(Runtime& r) const noexcept {
   span.begin_ns = span_begin_ns_;
   span.end_ns = log.now_ns();
   span.name = log.name(span_name_ != nullptr ? span_name_ : "library routine");
-  span.thread = log.this_thread();
+  span.thread = trace::SpanLog::this_thread();
   span.queue = index_of(queue_);
   span.to = static_cast<std::uint8_t>(r.engine->state().queues->device_of(index_of(queue_)) + 1);
   log.add(span);

@@ -382,7 +382,8 @@ void Timed::end() noexcept {
   recorder_.note(span_);
 }
 
-AccessScope::AccessScope(const void* instruction, int thread) noexcept : outer_instruction_(access.instruction), outer_thread_(access.thread), nested_(access.under_way) {
+AccessScope::AccessScope(const void* instruction, int thread) noexcept
+    : outer_instruction_(access.instruction), outer_thread_(access.thread), nested_(access.under_way) {
   access = {true, reinterpret_cast<std::uintptr_t>(instruction), thread};
 }
 AccessScope::~AccessScope() { access = {nested_, outer_instruction_, outer_thread_}; }
