@@ -2,8 +2,12 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <device/device_contract.hpp>
 
+#include <semcache/device/activities.hpp>
+
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 namespace semcache::device::testing {
 namespace {
@@ -51,6 +55,50 @@ TEST_F(CudaDevice, DigestAgreesWithTheEmulatedDevice) {
 
     EXPECT_EQ(device->digest(here.queue, here.base, bytes), emulated->digest(there.queue, there.base, bytes)) << bytes;
   }
+}
+
+/// The GPU's records of copies and kernels, with times by the steady clock.
+TEST_F(CudaDevice, TellsWhatItCarriedOutAndWhen) {
+  struct Observer final : ActivityObserver {
+    void carried_out(const DeviceActivity& a) noexcept override { told.push_back(a); }
+    void lost(std::uint64_t n) noexcept override { lost_count += n; }
+    std::vector<DeviceActivity> told;
+    std::uint64_t lost_count = 0;
+  } observer;
+  const auto now_ns = [] {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  };
+  const Arena arena(*device, 2);
+  const std::string why_not = observe_cuda_activities(observer);
+  if (!why_not.empty()) GTEST_SKIP() << why_not;
+  const Bytes content = counting(1'000'003);
+  const std::uint64_t begin = now_ns();
+  arena.write(0, content);
+  (void)device->digest(arena.queue, arena.base, content.size());  // a kernel
+  device->copy_within_device(arena.queue, arena.base + (2U << 20), arena.base, 4096);
+  device->synchronize_device();
+  const std::uint64_t end = now_ns();
+  flush_cuda_activities();
+  ignore_cuda_activities();
+  std::uint64_t copied = 0;
+  int kernels = 0;
+  for (const DeviceActivity& a : observer.told) {
+    EXPECT_EQ(a.ordinal, 0);
+    EXPECT_LE(a.begin_ns, a.end_ns);
+    constexpr std::uint64_t tolerance = 1'000'000;  // the driver converts the GPU's times
+    EXPECT_GE(a.begin_ns + tolerance, begin);
+    EXPECT_LE(a.end_ns, end + tolerance);
+    if (a.kind == DeviceActivity::Kind::kernel) ++kernels;
+    if (a.kind == DeviceActivity::Kind::copy && a.bytes >= 4096) copied += a.bytes;
+  }
+  EXPECT_EQ(copied, content.size() + 4096);
+  EXPECT_GE(kernels, 1);
+  EXPECT_EQ(observer.lost_count, 0u);
+  const std::size_t told = observer.told.size();
+  arena.write(0, content);
+  device->synchronize_device();
+  EXPECT_EQ(observer.told.size(), told) << "nobody observes any more";
 }
 
 TEST_F(CudaDevice, RegisteredHostMemoryIsReachedDirectly) {

@@ -108,6 +108,98 @@ TEST(Timeline, SpansThatOverlapOnALinkGetRowsOfTheirOwn) {
   }
 }
 
+DeviceSpan device_span(DeviceSpan::Kind kind, std::uint64_t begin, std::uint64_t end, std::uint32_t cause = 0) {
+  DeviceSpan s;
+  s.kind = kind;
+  s.begin_ns = begin;
+  s.end_ns = end;
+  s.cause = cause;
+  return s;
+}
+json gpu_timeline(const Recorder& recorder) { return timeline(recorder, {{"a GPU"}, "cuda", false, true}); }
+
+/// A GPU may carry out a copy in several pieces, long after it was submitted. It stays one span, with the bytes that were counted.
+TEST(Timeline, ACopyHasTheTimesOfTheGpuThatCarriedItOut) {
+  Recorder recorder(with_spans(100));
+  Span copy = span(Span::Kind::copy, 1000, 2000, 4096, recorder.intern("A"));
+  copy.to = 1;
+  copy.cause = recorder.span_log()->next_cause();
+  recorder.note(copy);
+  recorder.span_log()->add(device_span(DeviceSpan::Kind::copy, 18000, 30000, copy.cause));
+  recorder.span_log()->add(device_span(DeviceSpan::Kind::copy, 10000, 20000, copy.cause));
+  const json file = gpu_timeline(recorder);
+  EXPECT_EQ(file["otherData"]["transfer_times"], "carried out");
+  const std::vector<json> spans = spans_of(file);
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_DOUBLE_EQ(spans[0]["ts"], 10);
+  EXPECT_DOUBLE_EQ(spans[0]["dur"], 20);
+  EXPECT_DOUBLE_EQ(spans[0]["args"]["submitted"], 1);
+  EXPECT_EQ(spans[0]["args"]["bytes"], 4096);
+  EXPECT_EQ(row_of(file, spans[0]), "host to device 0");
+}
+
+TEST(Timeline, AKernelHasTheNameOfItsLaunchAndARowOfItsDevice) {
+  Recorder recorder(with_spans(100));
+  SpanLog& log = *recorder.span_log();
+  Span launch = span(Span::Kind::launch, 1000, 2000);
+  launch.to = 2;
+  launch.name = log.name("axpy");
+  launch.cause = log.next_cause();
+  log.add(launch);
+  DeviceSpan kernel = device_span(DeviceSpan::Kind::kernel, 3000, 7000, launch.cause);
+  kernel.device = 1;
+  kernel.stream = 13;
+  kernel.name = log.name("_Z12of_a_wrapperi");
+  log.add(kernel);
+  kernel.cause = 0;  // of other code
+  log.add(kernel);
+  const json file = gpu_timeline(recorder);
+  std::map<std::string, json> by_name;
+  for (const json& s : spans_of(file)) {
+    if (s["cat"] == "kernel") by_name[s["name"]] = s;
+  }
+  ASSERT_EQ(by_name.size(), 2u);
+  ASSERT_EQ(by_name.count("axpy"), 1u);
+  ASSERT_EQ(by_name.count("of_a_wrapper(int)"), 1u);
+  EXPECT_EQ(row_of(file, by_name["axpy"]), "device 1");
+  EXPECT_EQ(by_name["axpy"]["args"]["stream"], 13);
+  EXPECT_EQ(by_name["axpy"]["args"]["kind"], "kernel");
+  EXPECT_DOUBLE_EQ(by_name["axpy"]["dur"], 4);
+}
+
+/// A fill may be a kernel or a fill of the driver's: it is drawn where it was carried out. What nobody asked the runtime for is not counted as its
+/// copy.
+TEST(Timeline, AFillIsDrawnOnItsDeviceAndOtherCodesCopiesApart) {
+  Recorder recorder(with_spans(100));
+  Span fill = span(Span::Kind::fill, 1000, 2000, 64, recorder.intern("zeros"));
+  fill.to = 1;
+  fill.cause = recorder.span_log()->next_cause();
+  recorder.note(fill);
+  recorder.span_log()->add(device_span(DeviceSpan::Kind::kernel, 5000, 6000, fill.cause));
+  DeviceSpan other = device_span(DeviceSpan::Kind::copy, 7000, 8000);
+  other.bytes = 99;
+  recorder.span_log()->add(other);
+  const json file = gpu_timeline(recorder);
+  const std::vector<json> spans = spans_of(file);
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0]["name"], "zeros");
+  EXPECT_DOUBLE_EQ(spans[0]["ts"], 5);
+  EXPECT_EQ(row_of(file, spans[0]), "device 0");
+  EXPECT_EQ(spans[1]["cat"], "other");
+  EXPECT_EQ(spans[1]["args"]["bytes"], 99);
+  EXPECT_EQ(row_of(file, spans[1]), "device 0, other copies and fills");
+}
+
+TEST(Timeline, KernelsBeyondTheNumberAreCounted) {
+  Recorder recorder(with_spans(3));
+  for (std::uint64_t i = 0; i < 5; ++i) recorder.span_log()->add(device_span(DeviceSpan::Kind::kernel, i, i + 1));
+  recorder.span_log()->add(device_span(DeviceSpan::Kind::fill, 9, 10));
+  const json file = gpu_timeline(recorder);
+  EXPECT_EQ(spans_of(file).size(), 3u);
+  EXPECT_EQ(file["otherData"]["dropped"]["kernel"], 2);
+  EXPECT_EQ(file["otherData"]["dropped"]["other"], 1);
+}
+
 TEST(Timeline, FurtherSpansAreCountedByKind) {
   Recorder recorder(with_spans(5));
   for (int i = 0; i < 4; ++i) recorder.note(span(Span::Kind::fault, 1, 2));

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/executor.hpp>
 
+#include <semcache/device/activities.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,7 +18,7 @@ static void repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64
   for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
 }
 
-void Executor::note_span(const Step& step, std::uint64_t begin_ns) noexcept {
+void Executor::note_span(const Step& step, std::uint64_t begin_ns, std::uint32_t cause) noexcept {
   using trace::Span;
   if (step.purpose == plan::Purpose::detour) return;  // the copy that it is part of has a span
   Span span;
@@ -30,6 +32,7 @@ void Executor::note_span(const Step& step, std::uint64_t begin_ns) noexcept {
     case Step::Kind::release: return;
   }
   span.begin_ns = begin_ns;
+  span.cause = cause;
   span.end_ns = s_.recorder.span_log()->now_ns();
   span.bytes = step.kind == Step::Kind::copy || step.kind == Step::Kind::fill ? step.total_bytes() : step.bytes;
   if (step.kind == Step::Kind::copy) span.reason = plan::to_string(step.purpose);
@@ -43,8 +46,9 @@ void Executor::execute(Step step) {
   step.over_host = step.kind == Step::Kind::copy && !s_.topology.linked(step.from.space, step.to.space);
   trace::SpanLog* const log = s_.recorder.span_log();
   const std::uint64_t begin_ns = log != nullptr ? log->now_ns() : 0;
+  const std::uint32_t cause = log != nullptr ? log->next_cause() : 0;
   try {
-    carry_out(step);
+    log == nullptr ? carry_out(step) : carry_out_caused(step, cause);
   } catch (...) {
     if (s_.options.observer != nullptr) s_.options.observer->refused(step);
     throw;
@@ -64,8 +68,13 @@ void Executor::execute(Step step) {
       }
     }
   }
-  if (log != nullptr) note_span(step, begin_ns);
+  if (log != nullptr) note_span(step, begin_ns, cause);
   tell(step);
+}
+
+void Executor::carry_out_caused(const Step& step, std::uint32_t cause) {
+  const device::ActivityCause of_this_step(cause);
+  carry_out(step);
 }
 
 void Executor::carry_out(const Step& step) {

@@ -52,9 +52,11 @@ class Executor : Parts {
 
  private:
   /// Adds the step to the log of spans, where steps of its kind have spans. @pre there is a log
-  [[gnu::cold]] void note_span(const plan::Step& step, std::uint64_t begin_ns) noexcept;
+  [[gnu::cold]] void note_span(const plan::Step& step, std::uint64_t begin_ns, std::uint32_t cause) noexcept;
   void close_for_unmapping(Memory& memory) noexcept;
   void carry_out(const plan::Step& step);
+  /// Carries it out, and lets a GPU's record of it name the cause.
+  [[gnu::cold]] void carry_out_caused(const plan::Step& step, std::uint32_t cause);
   void copy_bytes(const plan::Step& step);
   void copy_on_host(const plan::Step& step, Memory* to, Memory* from);
   void copy_by_queue(const plan::Step& step, Memory* to, Memory* from);

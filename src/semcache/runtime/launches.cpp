@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/device/activities.hpp>
 #include <semcache/platform/per_thread.hpp>
 #include <semcache/runtime/lifetime.hpp>
 
@@ -119,18 +120,30 @@ void Holding::leave() noexcept {
   platform::per_thread<LaunchesOfThread>().innermost.store(outer_, std::memory_order_release);
 }
 
+/// The launch's span in the timeline while it lasts.
+struct Launch::InTimeline {
+  const std::uint64_t begin_ns;
+  const char* const name;
+  const std::uint32_t cause;
+  const device::ActivityCause of_this_launch{cause};
+};
+
+void Launch::EndInTimeline::operator()(InTimeline* span) const noexcept { delete span; }
+
 void Launch::begin_span(const Runtime& r, const char* name) noexcept {
-  span_begin_ns_ = std::max<std::uint64_t>(1, r.recorder.span_log()->now_ns());
-  span_name_ = name;
+  trace::SpanLog& log = *r.recorder.span_log();
+  span_.reset(new (std::nothrow) InTimeline{log.now_ns(), name, log.next_cause()});
+  if (span_ == nullptr) log.drop(trace::Span::Kind::launch, 1);
 }
 
 void Launch::end_span(Runtime& r) const noexcept {
   trace::SpanLog& log = *r.recorder.span_log();
   trace::Span span;
   span.kind = trace::Span::Kind::launch;
-  span.begin_ns = span_begin_ns_;
+  span.begin_ns = span_->begin_ns;
   span.end_ns = log.now_ns();
-  span.name = log.name(span_name_ != nullptr ? span_name_ : "library routine");
+  span.name = log.name(span_->name != nullptr ? span_->name : "library routine");
+  span.cause = span_->cause;
   span.thread = trace::SpanLog::this_thread();
   span.queue = index_of(queue_);
   span.to = static_cast<std::uint8_t>(r.engine->state().queues->device_of(index_of(queue_)) + 1);
@@ -378,7 +391,7 @@ Launch::~Launch() {
     r->engine->launches.kernel_ends();
     const std::uint64_t number = r->engine->launches.end_launch(index_of(queue_), pins_, count_, all_devices, {parts_.get(), part_count_});
     if (awaited_) r->engine->launches.launch_awaited(queue_.value, before_, number);
-    if (span_begin_ns_ != 0) end_span(*r);
+    if (span_ != nullptr) end_span(*r);
   }
   --platform::per_thread<LaunchesOfThread>().not_submitted;
 }

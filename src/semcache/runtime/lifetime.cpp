@@ -113,15 +113,25 @@ void notice_device_uses(Runtime& r) {
   if (c.device_tracker == Switch::on) throw ConfigurationError("SEMCACHE_DEVICE_TRACKER=on: " + why_not);
 }
 
+/// Starts to note the times of a GPU's work, where there is a timeline.
+void notice_device_times(Runtime& r) {
+  if (r.recorder.span_log() == nullptr || r.engine->state().home().device->kernels_run_in_caller()) return;
+  std::string why_not;
+  r.device_times = start_device_times(r, why_not);
+  if (r.device_times == nullptr) base::raw_log("the timeline has no kernels, and copies have the times of their submission: %s", why_not.c_str());
+}
+
 /// Writes the report and the timeline, where they are asked for.
 void write_reports(Runtime& r) noexcept {
   const Configuration& c = r.configuration;
   try {
     if (!c.report.empty()) trace::write_report(statistics_of(r), c.report, c.mpi_rank);
     if (c.trace.empty()) return;
+    finish_device_times(r);
     trace::TimelineFacts facts;
     for (const auto& d : r.engine->state().devices) facts.devices.push_back(d->device->name());
     facts.device_kind = device::to_string(r.engine->state().home().device->kind());
+    facts.has_device_times = r.device_times != nullptr;
     facts.kernels_run_in_caller = r.engine->state().home().device->kernels_run_in_caller();
     trace::write_timeline(r.recorder, facts, c.trace, c.mpi_rank);
   } catch (const std::exception& e) {
@@ -163,6 +173,7 @@ Runtime* start() {
   // The platform may know nothing about mappings; pointers into the first page lead nowhere in any case.
   r->lowest_address = std::max<std::uintptr_t>(engine->state().platform->lowest_address(), engine->state().platform->page_bytes());
   notice_device_uses(*r);
+  notice_device_times(*r);
   platform::set_label_lookup(&label_of);
   if (const std::uint64_t bytes = engine->state().guarded_arena_bytes()) r->tracker->also_watch(engine->state().device_addresses->base(), bytes);
   r->tracker->start(engine->state().host->base(), engine->state().host->bytes(),
@@ -285,6 +296,7 @@ void finalize() {
   write_reports(*r);
   r->engine->adoption.end();
   r->tracker->stop();
+  r->device_times.reset();
   r->driver_uses.reset();
   current.store(nullptr, std::memory_order_release);
   retired_queues.fetch_add(1, std::memory_order_release);

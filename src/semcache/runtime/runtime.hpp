@@ -500,6 +500,10 @@ class SEMCACHE_API Launch : Holding {
   template <class Reason>
   void begin_unknown(const char* name, const Reason& reason);
   [[gnu::hot]] void has_begun(Runtime& runtime) noexcept;
+  struct InTimeline;
+  struct EndInTimeline {
+    void operator()(InTimeline* span) const noexcept;
+  };
   void begin_span(const Runtime& runtime, const char* name) noexcept;
   void end_span(Runtime& runtime) const noexcept;
 
@@ -507,8 +511,7 @@ class SEMCACHE_API Launch : Holding {
   bool follows_from_captures_ = false;
   bool waits_ = false;    ///< `before_` is set
   bool awaited_ = false;
-  std::uint64_t span_begin_ns_ = 0;  ///< of the launch's span in the timeline; 0: it has none
-  const char* span_name_;
+  std::unique_ptr<InTimeline, EndInTimeline> span_;  ///< of the launch; nullptr: there is no timeline
   std::size_t capacity_ = inline_pins;
   engine::Operand inline_[inline_pins];
   std::unique_ptr<engine::Operand[]> grown_;  ///< all operands, once they do not fit in `inline_`

@@ -52,19 +52,34 @@ std::uint32_t SpanLog::name(const char* text) noexcept {
 }
 
 void SpanLog::add(const Span& span) noexcept {
-  const auto drop = [&] { dropped_[static_cast<std::size_t>(span.kind)].fetch_add(1, std::memory_order_relaxed); };
   const std::uint64_t at = next_.fetch_add(1, std::memory_order_relaxed);
-  if (at >= most_) return drop();
+  if (at >= most_) return drop(span.kind, 1);
   std::atomic<Chunk*>& slot = chunks_[at / chunk_spans];
   Chunk* chunk = slot.load(std::memory_order_acquire);
   if (chunk == nullptr) {
     auto made = std::unique_ptr<Chunk>(new (std::nothrow) Chunk);
-    if (made == nullptr) return drop();
+    if (made == nullptr) return drop(span.kind, 1);
     if (slot.compare_exchange_strong(chunk, made.get(), std::memory_order_acq_rel)) chunk = made.release();
   }
   Chunk::Place& place = chunk->places[at % chunk_spans];
   place.span = span;
   place.complete.store(true, std::memory_order_release);
+}
+
+void SpanLog::add(const DeviceSpan& span) noexcept {
+  const Span::Kind kind = span.kind == DeviceSpan::Kind::kernel ? Span::Kind::kernel : Span::Kind::other;
+  try {
+    const std::lock_guard lock(device_mutex_);
+    if (device_spans_.size() >= most_) return drop(kind, 1);
+    device_spans_.push_back(span);
+  } catch (const std::bad_alloc&) {
+    drop(kind, 1);
+  }
+}
+
+std::vector<DeviceSpan> SpanLog::device_spans() const {
+  const std::lock_guard lock(device_mutex_);
+  return device_spans_;
 }
 
 std::vector<Span> SpanLog::spans() const {

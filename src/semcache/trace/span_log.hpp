@@ -31,8 +31,10 @@ struct Span {
     fault,   ///< a host access to a protected page was served
     launch,  ///< from the beginning of a launch until it was submitted; where kernels run in their caller, until it ended
     wait,    ///< a host thread waited for the device, or for another thread
+    kernel,  ///< a GPU carried out a kernel (`DeviceSpan`)
+    other,   ///< a GPU carried out a copy or a fill that no copy or fill above stands for (`DeviceSpan`)
   };
-  static constexpr std::size_t kinds = static_cast<std::size_t>(Kind::wait) + 1;
+  static constexpr std::size_t kinds = static_cast<std::size_t>(Kind::other) + 1;
 
   std::uint64_t begin_ns = 0, end_ns = 0;  ///< since the log was made
   std::uint64_t bytes = 0;
@@ -42,8 +44,22 @@ struct Span {
   std::uint32_t site = 0;        ///< the statement of the program: see `Recorder::note`; 0: not known
   std::uint32_t thread = 0;      ///< see `SpanLog::this_thread`
   std::uint32_t queue = 0;       ///< of a launch
+  std::uint32_t cause = 0;       ///< a GPU's work that was submitted in this span has the same number (`DeviceSpan::cause`); 0: none has
   std::uint8_t from = 0, to = 0; ///< memories: 0 is the host, otherwise a device's index and 1; of a launch `to` is its device
   Kind kind = Kind::copy;
+};
+
+/// Something that a GPU carried out, with the GPU's times.
+struct DeviceSpan {
+  enum class Kind : std::uint8_t { kernel, copy, fill };
+
+  std::uint64_t begin_ns = 0, end_ns = 0;  ///< since the log was made
+  std::uint64_t bytes = 0;                 ///< of a copy or fill
+  std::uint32_t cause = 0;                 ///< see `Span`; 0: not known
+  std::uint32_t name = 0;                  ///< of a kernel: see `SpanLog::name`
+  std::uint32_t stream = 0;                ///< the driver's number of it
+  std::uint8_t device = 0;                 ///< its index
+  Kind kind = Kind::kernel;
 };
 
 /// Keeps spans in memory, up to a number; further ones are counted, by kind, and dropped. No call fails: where memory is missing, a span
@@ -58,6 +74,11 @@ class SEMCACHE_API SpanLog : base::Uncopied {
   [[nodiscard]] std::uint64_t now_ns() const noexcept {
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin_).count());
   }
+  /// Returns the time since the log was made of a time by the system's steady clock; 0 for earlier ones.
+  [[nodiscard]] std::uint64_t since_begin_ns(std::uint64_t steady_ns) const noexcept {
+    const auto begin = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(begin_.time_since_epoch()).count());
+    return steady_ns > begin ? steady_ns - begin : 0;
+  }
   /// Returns when the log was made, in nanoseconds of the system's clock (since 1970).
   [[nodiscard]] std::uint64_t begin_unix_ns() const noexcept { return begin_unix_ns_; }
   /// Returns the kernel's number of the calling thread.
@@ -65,9 +86,20 @@ class SEMCACHE_API SpanLog : base::Uncopied {
   /// Returns a number for the name of a launch; the same for equal names. 0: there are too many, or there is no memory.
   [[nodiscard]] std::uint32_t name(const char* text) noexcept;
   void add(const Span& span) noexcept;
+  /// Adds what a GPU carried out; up to as many as there may be spans.
+  void add(const DeviceSpan& span) noexcept;
+  /// Returns a number for the cause of what will be submitted now. Never 0.
+  [[nodiscard]] std::uint32_t next_cause() noexcept {
+    const std::uint32_t cause = causes_.fetch_add(1, std::memory_order_relaxed);
+    return cause != 0 ? cause : next_cause();
+  }
+  /// Counts so many spans that could not be kept.
+  void drop(Span::Kind kind, std::uint64_t count) noexcept { dropped_[static_cast<std::size_t>(kind)].fetch_add(count, std::memory_order_relaxed); }
 
   /// Returns the spans that are complete, in the order of their ends for each thread. @throws std::bad_alloc
   [[nodiscard]] std::vector<Span> spans() const;
+  /// Returns what GPUs carried out, in no order. @throws std::bad_alloc
+  [[nodiscard]] std::vector<DeviceSpan> device_spans() const;
   /// Returns the names so far; `names()[n - 1]` is number n. @throws std::bad_alloc
   [[nodiscard]] std::vector<std::string> names() const;
   /// Returns how many spans of each kind were dropped.
@@ -84,6 +116,9 @@ class SEMCACHE_API SpanLog : base::Uncopied {
   std::vector<std::atomic<Chunk*>> chunks_;
   std::atomic<std::uint64_t> next_{0};
   std::array<std::atomic<std::uint64_t>, Span::kinds> dropped_{};
+  std::atomic<std::uint32_t> causes_{1};
+  mutable std::mutex device_mutex_;
+  std::vector<DeviceSpan> device_spans_;
   mutable std::mutex names_mutex_;
   std::unordered_map<std::string, std::uint32_t> names_;
 };

@@ -9,12 +9,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 namespace semcache::trace {
 namespace {
 
-constexpr const char* kind_names[] = {"copy", "fill", "map", "evict", "fault", "launch", "wait"};
+constexpr const char* kind_names[] = {"copy", "fill", "map", "evict", "fault", "launch", "wait", "kernel", "other"};
 static_assert(std::size(kind_names) == Span::kinds);
 
 /// Returns the text as a JSON string. Labels come from the program, so bytes that are not UTF-8 are replaced.
@@ -55,7 +56,9 @@ class Writer {
 
   std::string write() {
     head();
+    take_device_times();
     for (const Span& s : spans_) sort_in(s);
+    for (const Span& s : on_devices_) sort_in(s);
     int row = 0;
     for (auto& [key, lane] : lanes_) {
       std::stable_sort(lane.spans.begin(), lane.spans.end(), [](const Span* a, const Span* b) {
@@ -92,10 +95,40 @@ class Writer {
     if (lane.spans.empty()) lane.name = name;
     lane.spans.push_back(&s);
   }
+  /// Gives copies and fills the times at which devices carried them out. What is left over becomes a span of its own: kernels, and what other code
+  /// has copied.
+  void take_device_times() {
+    std::unordered_map<std::uint32_t, Span*> by_cause;
+    for (Span& s : spans_) {
+      if (s.cause != 0) by_cause[s.cause] = &s;
+    }
+    for (const DeviceSpan& d : log_.device_spans()) {
+      const auto found = by_cause.find(d.cause);
+      Span* const cause = d.cause != 0 && found != by_cause.end() ? found->second : nullptr;
+      if (cause != nullptr && (cause->kind == Span::Kind::copy || cause->kind == Span::Kind::fill)) {
+        const bool first = submitted_.emplace(cause, cause->begin_ns).second;
+        cause->begin_ns = first ? d.begin_ns : std::min(cause->begin_ns, d.begin_ns);
+        cause->end_ns = first ? d.end_ns : std::max(cause->end_ns, d.end_ns);
+        continue;
+      }
+      Span s;
+      s.kind = d.kind == DeviceSpan::Kind::kernel ? Span::Kind::kernel : Span::Kind::other;
+      s.begin_ns = d.begin_ns;
+      s.end_ns = d.end_ns;
+      s.bytes = d.bytes;
+      s.name = cause != nullptr && cause->kind == Span::Kind::launch ? cause->name : d.name;
+      s.queue = d.stream;
+      s.to = static_cast<std::uint8_t>(d.device + 1);
+      on_devices_.push_back(s);
+    }
+  }
   void sort_in(const Span& s) {
+    if (s.kind == Span::Kind::kernel) return put(devices, 2u * s.to, memory_name(s.to), s);
+    if (s.kind == Span::Kind::other) return put(devices, 2u * s.to + 1, memory_name(s.to) + ", other copies and fills", s);
     if (is_transfer(s)) return put(links, s.from * 256u + s.to, memory_name(s.from) + " to " + memory_name(s.to), s);
+    if (submitted_.count(&s) > 0) return put(devices, 2u * s.to, memory_name(s.to), s);
     put(host_threads, s.thread, "host thread " + std::to_string(s.thread) + (s.thread == place_.process ? " (main)" : ""), s);
-    if (s.kind == Span::Kind::launch && facts_.kernels_run_in_caller) put(devices, s.to, memory_name(s.to), s);
+    if (s.kind == Span::Kind::launch && facts_.kernels_run_in_caller) put(devices, 2u * s.to, memory_name(s.to), s);
   }
 
   void head() {
@@ -108,7 +141,7 @@ class Writer {
     j["begin_unix_ns"] = log_.begin_unix_ns();
     j["device_kind"] = facts_.device_kind;
     j["devices"] = facts_.devices;
-    j["transfer_times"] = facts_.kernels_run_in_caller ? "carried out" : "submitted";
+    j["transfer_times"] = facts_.kernels_run_in_caller || facts_.has_device_times ? "carried out" : "submitted";
     const auto dropped = log_.dropped();
     for (std::size_t k = 0; k < Span::kinds; ++k) j["dropped"][kind_names[k]] = dropped[k];
     out_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":" + j.dump(-1, ' ', false, Json::error_handler_t::replace) + ",\"traceEvents\":[\n";
@@ -134,10 +167,13 @@ class Writer {
   void span(int row, const Span& s) {
     const char* const kind = kind_names[static_cast<std::size_t>(s.kind)];
     const bool launch = s.kind == Span::Kind::launch;
+    const bool on_device = s.kind == Span::Kind::kernel || s.kind == Span::Kind::other;
     begin_event("X", row);
     out_ += std::string(",\"cat\":\"") + kind + "\",\"name\":";
-    if (launch) {
-      out_ += s.name > 0 && s.name <= names_.size() ? names_[s.name - 1] : "\"(unnamed)\"";
+    if (s.name > 0 && s.name <= names_.size()) {
+      out_ += names_[s.name - 1];
+    } else if (launch || s.kind == Span::Kind::kernel) {
+      out_ += "\"(unnamed)\"";
     } else if (s.label.valid()) {
       out_ += label(s.label);
     } else {
@@ -145,12 +181,14 @@ class Writer {
     }
     out_ += ",\"ts\":" + microseconds(s.begin_ns) + ",\"dur\":" + microseconds(s.end_ns - s.begin_ns) + ",\"args\":{\"kind\":\"" + kind + "\"";
     if (s.reason != nullptr) out_ += std::string(",\"reason\":\"") + s.reason + "\"";
-    if (s.kind == Span::Kind::copy || s.kind == Span::Kind::fill || s.kind == Span::Kind::map || s.kind == Span::Kind::evict || s.kind == Span::Kind::fault) {
+    if (s.kind != Span::Kind::launch && s.kind != Span::Kind::wait && s.kind != Span::Kind::kernel) {
       out_ += ",\"bytes\":" + std::to_string(s.bytes);
     }
     if (s.kind == Span::Kind::copy) out_ += ",\"from\":" + as_json(memory_name(s.from));
     if (s.kind != Span::Kind::wait) out_ += ",\"to\":" + as_json(memory_name(s.to));
     if (launch) out_ += ",\"queue\":" + std::to_string(s.queue);
+    if (on_device) out_ += ",\"stream\":" + std::to_string(s.queue);
+    if (const auto submitted = submitted_.find(&s); submitted != submitted_.end()) out_ += ",\"submitted\":" + microseconds(submitted->second);
     if (is_transfer(s)) out_ += ",\"thread\":" + std::to_string(s.thread);
     if (s.site > 0 && s.site <= sites_.size()) out_ += ",\"site\":" + sites_[s.site - 1];
     out_ += "}}";
@@ -160,7 +198,9 @@ class Writer {
   const TimelineFacts& facts_;
   const ReportPlace& place_;
   const SpanLog& log_;
-  const std::vector<Span> spans_;
+  std::vector<Span> spans_;
+  std::vector<Span> on_devices_;  ///< kernels, and copies of other code
+  std::unordered_map<const Span*, std::uint64_t> submitted_;  ///< of copies with the times of a device, when they were submitted
   const std::vector<std::string> sites_;
   std::vector<std::string> names_;
   std::map<std::uint32_t, std::string> labels_;

@@ -5,8 +5,8 @@
 
 #if __has_include(<cupti.h>) && defined(SEMCACHE_CUPTI_DIRECTORY)
 
-#include <cupti.h>
-#include <dlfcn.h>
+#include <semcache/device/cuda/cupti.hpp>
+
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -36,47 +36,9 @@
 namespace semcache::device {
 namespace {
 
+using cuda::Cupti;
 using cuda::KernelArguments;
 using Kind = DriverUse::Kind;
-
-// --- CUPTI -------------------------------------------------------------------------------------------------------------
-
-struct Cupti {
-  decltype(&::cuptiSubscribe) subscribe = nullptr;
-  decltype(&::cuptiUnsubscribe) unsubscribe = nullptr;
-  decltype(&::cuptiEnableCallback) enable = nullptr;
-  decltype(&::cuptiGetResultString) text = nullptr;
-  std::string failure;
-};
-
-Cupti load() {
-  Cupti cupti;
-  // The major version must be that of the headers, which define the structures of the calls' parameters.
-  constexpr int major = CUDA_VERSION / 1000;
-  const std::string name = "libcupti.so." + std::to_string(major);
-  void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) library = ::dlopen((SEMCACHE_CUPTI_DIRECTORY "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    cupti.failure = name + " is not found. Add its directory (of the CUDA toolkit, or extras/CUPTI/lib64 there) to "
-                           "LD_LIBRARY_PATH";
-    return cupti;
-  }
-  const auto bind = [&](auto& function, const char* symbol) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, symbol));
-    if (function == nullptr) cupti.failure = name + " lacks " + symbol;
-  };
-  bind(cupti.subscribe, "cuptiSubscribe");
-  bind(cupti.unsubscribe, "cuptiUnsubscribe");
-  bind(cupti.enable, "cuptiEnableCallback");
-  bind(cupti.text, "cuptiGetResultString");
-  return cupti;
-}
-
-const Cupti& cupti() {
-  // Leaked, and the library is never closed, because callbacks may be under way until the process ends.
-  static const Cupti& loaded = *new Cupti(load());
-  return loaded;
-}
 
 // --- the watch ---------------------------------------------------------------------------------------------------------
 
@@ -418,6 +380,7 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
     return;
   }
   shared = nothing;
+  if (readers[id] != nullptr) cuda::note_cause(call.correlationId);
   const auto own_work = w.own_work.load(std::memory_order_acquire);
   // Streams end while a launch of ours is prepared, too, for example in a library that it calls.
   const bool ends_stream = id == SEMCACHE_ID(cuStreamDestroy) || id == SEMCACHE_ID(cuStreamDestroy_v2);
@@ -437,7 +400,7 @@ std::string watch_cuda_driver(const DriverWatch& watch) {
   const cuda::DriverApi& api = cuda::driver_api();
   if (!api.failure.empty()) return api.failure;
   if (!KernelArguments::known_to(api)) return "the CUDA driver does not tell what a kernel's parameters are; 12.4 or later does";
-  const Cupti& c = cupti();
+  const Cupti& c = cuda::cupti();
   if (!c.failure.empty()) return c.failure;
   Watching& w = watching();
   const std::lock_guard<std::mutex> lock(w.mutex);
@@ -450,10 +413,6 @@ std::string watch_cuda_driver(const DriverWatch& watch) {
   w.arguments.forget();  // earlier unloads have not been seen
   w.observer.store(watch.observer);
   w.own_work.store(watch.own_work, std::memory_order_release);
-  const auto text = [&](CUptiResult result) {
-    const char* said = nullptr;
-    return c.text(result, &said) == CUPTI_SUCCESS && said != nullptr ? std::string(said) : std::to_string(result);
-  };
   CUptiResult result = c.subscribe(&w.subscriber, &on_call, nullptr);
   if (result == CUPTI_SUCCESS) {
     for (const Call& call : calls) {
@@ -472,7 +431,7 @@ std::string watch_cuda_driver(const DriverWatch& watch) {
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     return "a profiler or debugger has CUPTI's callbacks, which serve one at a time";
   }
-  return "CUPTI refuses it (" + text(result) + ")";
+  return "CUPTI refuses it (" + c.text_of(result) + ")";
 }
 
 void unwatch_cuda_driver() noexcept {
@@ -485,7 +444,7 @@ void unwatch_cuda_driver() noexcept {
   w.telling.store(false);
   while (w.under_way.load() != 0) std::this_thread::yield();
   w.observer.store(nullptr);
-  (void)cupti().unsubscribe(w.subscriber);
+  (void)cuda::cupti().unsubscribe(w.subscriber);
   w.subscriber = nullptr;
   graphs_being_recorded.store(0);
 }
