@@ -153,13 +153,21 @@ TEST(Timeline, AKernelHasTheNameOfItsLaunchAndARowOfItsDevice) {
   log.add(kernel);
   kernel.cause = 0;  // of other code
   log.add(kernel);
+  Span of_library = launch;
+  of_library.name = log.name(SpanLog::library_routine);
+  of_library.cause = log.next_cause();
+  log.add(of_library);
+  kernel.cause = of_library.cause;
+  kernel.name = log.name("gemm_of_the_vendor");
+  log.add(kernel);
   const json file = gpu_timeline(recorder);
   std::map<std::string, json> by_name;
   for (const json& s : spans_of(file)) {
     if (s["cat"] == "kernel") by_name[s["name"]] = s;
   }
-  ASSERT_EQ(by_name.size(), 2u);
+  ASSERT_EQ(by_name.size(), 3u);
   ASSERT_EQ(by_name.count("axpy"), 1u);
+  EXPECT_EQ(by_name.count("gemm_of_the_vendor"), 1u) << "a library tells no name of its launches, so its kernels keep theirs";
   ASSERT_EQ(by_name.count("of_a_wrapper(int)"), 1u);
   EXPECT_EQ(row_of(file, by_name["axpy"]), "device 1");
   EXPECT_EQ(by_name["axpy"]["args"]["stream"], 13);
@@ -238,6 +246,19 @@ TEST(Timeline, EachSpanOfEachThreadIsKeptOnce) {
   EXPECT_EQ(of_thread.size(), threads);
   for (const auto& [thread, count] : of_thread) EXPECT_EQ(count, each) << thread;
   EXPECT_EQ(recorder.span_log()->names().size(), 2u);
+}
+
+TEST(Timeline, ANameIsItsTextNotItsAddress) {
+  Recorder recorder(with_spans(1));
+  SpanLog& log = *recorder.span_log();
+  char text[] = "first";
+  const std::uint32_t first = log.name(text);
+  EXPECT_EQ(log.name(text), first);
+  text[0] = 'F';
+  EXPECT_NE(log.name(text), first);
+  text[0] = 'f';
+  EXPECT_EQ(log.name(text), first);
+  EXPECT_EQ(log.name("first"), first);
 }
 
 TEST(Timeline, WithoutALogNothingIsTimed) {

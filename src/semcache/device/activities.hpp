@@ -21,7 +21,7 @@ struct DeviceActivity {
   const char* name;                ///< of a kernel, as the linker knows it; nullptr for others. It need not outlive the call of the observer
   int ordinal;                     ///< of the GPU
   std::uint32_t stream;            ///< the driver's number of the stream
-  std::uint64_t cause;             ///< see `ActivityCause`; 0: none, or not known
+  std::uint32_t cause;             ///< see `ActivityCause`; 0: none, or not known
 };
 
 /// Receives activities some time after they ended, on any thread, one call at a time.
@@ -37,15 +37,15 @@ class ActivityObserver {
 /// (`watch_cuda_driver`). Objects of a thread are destroyed in the reverse order of their beginnings.
 class ActivityCause : base::Uncopied {
  public:
-  explicit ActivityCause(std::uint64_t cause) noexcept : outer_(of_this_thread()) { of_this_thread() = cause; }
+  explicit ActivityCause(std::uint32_t cause) noexcept : outer_(of_this_thread()) { of_this_thread() = cause; }
   ~ActivityCause() { of_this_thread() = outer_; }
-  [[nodiscard]] static std::uint64_t& of_this_thread() noexcept { return platform::per_thread<Innermost>().cause; }
+  [[nodiscard]] static std::uint32_t& of_this_thread() noexcept { return platform::per_thread<Innermost>().cause; }
 
  private:
   struct Innermost {
-    std::uint64_t cause = 0;
+    std::uint32_t cause = 0;
   };
-  std::uint64_t outer_;
+  std::uint32_t outer_;
 };
 
 /// From now on tells the observer what the GPUs of this process carry out. Only one part of a process can be told; a profiler may be it.

@@ -30,7 +30,7 @@ class DeviceTimes final : public device::ActivityObserver, base::Uncopied {
     span.begin_ns = log_.since_begin_ns(a.begin_ns);
     span.end_ns = log_.since_begin_ns(a.end_ns);
     span.bytes = a.bytes;
-    span.cause = static_cast<std::uint32_t>(a.cause);
+    span.cause = a.cause;
     span.stream = a.stream;
     if (a.name != nullptr) span.name = log_.name(a.name);
     log_.add(span);

@@ -142,7 +142,7 @@ void Launch::end_span(Runtime& r) const noexcept {
   span.kind = trace::Span::Kind::launch;
   span.begin_ns = span_->begin_ns;
   span.end_ns = log.now_ns();
-  span.name = log.name(span_->name != nullptr ? span_->name : "library routine");
+  span.name = log.name(span_->name != nullptr ? span_->name : trace::SpanLog::library_routine);
   span.cause = span_->cause;
   span.thread = trace::SpanLog::this_thread();
   span.queue = index_of(queue_);

@@ -40,12 +40,16 @@ std::uint32_t SpanLog::this_thread() noexcept {
 }
 
 std::uint32_t SpanLog::name(const char* text) noexcept {
+  if (text == nullptr) text = "";
   try {
-    std::string key(text == nullptr ? "" : text);
     const std::lock_guard lock(names_mutex_);
-    if (const auto found = names_.find(key); found != names_.end()) return found->second;
-    if (names_.size() >= most_names) return 0;
-    return names_.emplace(std::move(key), static_cast<std::uint32_t>(names_.size() + 1)).first->second;
+    Recent& recent = recent_[reinterpret_cast<std::uintptr_t>(text) / 16 % recent_.size()];
+    if (recent.address == text && *recent.text == text) return recent.number;
+    const auto found = names_.find(text);
+    if (found == names_.end() && names_.size() >= most_names) return 0;
+    const auto known = found != names_.end() ? found : names_.emplace(text, static_cast<std::uint32_t>(names_.size() + 1)).first;
+    recent = {text, &known->first, known->second};
+    return known->second;
   } catch (const std::bad_alloc&) {
     return 0;
   }

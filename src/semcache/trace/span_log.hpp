@@ -83,6 +83,8 @@ class SEMCACHE_API SpanLog : base::Uncopied {
   [[nodiscard]] std::uint64_t begin_unix_ns() const noexcept { return begin_unix_ns_; }
   /// Returns the kernel's number of the calling thread.
   [[nodiscard]] static std::uint32_t this_thread() noexcept;
+  /// The name of launches for routines of libraries, which tell none.
+  static constexpr const char* library_routine = "library routine";
   /// Returns a number for the name of a launch; the same for equal names. 0: there are too many, or there is no memory.
   [[nodiscard]] std::uint32_t name(const char* text) noexcept;
   void add(const Span& span) noexcept;
@@ -121,6 +123,13 @@ class SEMCACHE_API SpanLog : base::Uncopied {
   std::vector<DeviceSpan> device_spans_;
   mutable std::mutex names_mutex_;
   std::unordered_map<std::string, std::uint32_t> names_;
+  /// Names that were asked for lately, by their address, which may meanwhile hold another text.
+  struct Recent {
+    const char* address = nullptr;
+    const std::string* text = nullptr;
+    std::uint32_t number = 0;
+  };
+  std::array<Recent, 64> recent_{};
 };
 
 }  // namespace semcache::trace

@@ -51,7 +51,10 @@ class Writer {
  public:
   Writer(const Recorder& recorder, const TimelineFacts& facts, const ReportPlace& place)
       : recorder_(recorder), facts_(facts), place_(place), log_(*recorder.span_log()), spans_(log_.spans()), sites_(json_of_all(recorder.sites())) {
-    for (const std::string& name : log_.names()) names_.push_back(as_json(Recorder::readable(name.c_str())));
+    for (const std::string& name : log_.names()) {
+      names_.push_back(as_json(Recorder::readable(name.c_str())));
+      if (name == SpanLog::library_routine) library_routine_ = static_cast<std::uint32_t>(names_.size());
+    }
   }
 
   std::string write() {
@@ -116,7 +119,8 @@ class Writer {
       s.begin_ns = d.begin_ns;
       s.end_ns = d.end_ns;
       s.bytes = d.bytes;
-      s.name = cause != nullptr && cause->kind == Span::Kind::launch ? cause->name : d.name;
+      const bool named_by_launch = cause != nullptr && cause->kind == Span::Kind::launch && cause->name != library_routine_;
+      s.name = named_by_launch ? cause->name : d.name;
       s.queue = d.stream;
       s.to = static_cast<std::uint8_t>(d.device + 1);
       on_devices_.push_back(s);
@@ -203,6 +207,7 @@ class Writer {
   std::unordered_map<const Span*, std::uint64_t> submitted_;  ///< of copies with the times of a device, when they were submitted
   const std::vector<std::string> sites_;
   std::vector<std::string> names_;
+  std::uint32_t library_routine_ = 0;  ///< the number of that name; 0: it has none
   std::map<std::uint32_t, std::string> labels_;
   std::map<LaneKey, Lane> lanes_;
   std::string out_;

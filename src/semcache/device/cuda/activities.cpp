@@ -10,9 +10,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
-#include <new>
-#include <unordered_map>
+#include <type_traits>
 
 /// Activities, by CUPTI's records of them. CUPTI fills buffers of ours, and hands them back from a thread of its own.
 namespace semcache::device {
@@ -24,13 +24,15 @@ using cuda::cupti;
 constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
                                         CUPTI_ACTIVITY_KIND_MEMSET};
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+constexpr std::size_t kept_causes = std::size_t{1} << 18;
 
 struct Activities {
   std::mutex mutex;                      ///< held while the observer is called
   ActivityObserver* observer = nullptr;
   std::atomic<bool> observed{false};
-  std::mutex causes_mutex;
-  std::unordered_map<std::uint32_t, std::uint64_t> causes;  ///< of calls whose activity has not been told
+  /// The causes of the last calls to the driver: place n % kept_causes has that of call n, and n. CUPTI tells an activity long before so many others
+  /// have been submitted.
+  std::unique_ptr<std::atomic<std::uint64_t>[]> causes;
 };
 Activities& activities() {
   static Activities& a = *new Activities;  // CUPTI's thread outlives static destructors
@@ -42,18 +44,14 @@ std::uint64_t CUPTIAPI steady_ns() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-std::uint64_t take_cause(Activities& a, std::uint32_t correlation) noexcept {
-  const std::lock_guard<std::mutex> lock(a.causes_mutex);
-  const auto found = a.causes.find(correlation);
-  if (found == a.causes.end()) return 0;
-  const std::uint64_t cause = found->second;
-  a.causes.erase(found);
-  return cause;
+std::uint32_t cause_of(const Activities& a, std::uint32_t correlation) noexcept {
+  const std::uint64_t call_and_cause = a.causes[correlation % kept_causes].load(std::memory_order_relaxed);
+  return call_and_cause >> 32 == correlation ? static_cast<std::uint32_t>(call_and_cause) : 0;
 }
 
 /// @tparam Record  one of CUPTI's records, of a version that the records of later ones begin with
 template <class Record>
-DeviceActivity activity_of(Activities& a, const CUpti_Activity* record, DeviceActivity::Kind kind) noexcept {
+DeviceActivity activity_of(const Activities& a, const CUpti_Activity* record, DeviceActivity::Kind kind) noexcept {
   const auto& r = *reinterpret_cast<const Record*>(record);
   DeviceActivity activity{};
   activity.kind = kind;
@@ -61,7 +59,7 @@ DeviceActivity activity_of(Activities& a, const CUpti_Activity* record, DeviceAc
   activity.end_ns = r.end;
   activity.ordinal = static_cast<int>(r.deviceId);
   activity.stream = r.streamId;
-  activity.cause = take_cause(a, r.correlationId);
+  activity.cause = cause_of(a, r.correlationId);
   if constexpr (std::is_same_v<Record, CUpti_ActivityKernel9>) {
     activity.name = r.name;
   } else {
@@ -112,13 +110,9 @@ void disable_all(const Cupti& c) noexcept {
 
 void cuda::note_cause(std::uint32_t correlation) noexcept {
   Activities& a = activities();
-  const std::uint64_t cause = ActivityCause::of_this_thread();
-  if (cause == 0 || !a.observed.load(std::memory_order_relaxed)) return;
-  try {
-    const std::lock_guard<std::mutex> lock(a.causes_mutex);
-    a.causes[correlation] = cause;
-  } catch (const std::bad_alloc&) {  // the activity will have no cause
-  }
+  const std::uint32_t cause = ActivityCause::of_this_thread();
+  if (cause == 0 || !a.observed.load(std::memory_order_acquire)) return;
+  a.causes[correlation % kept_causes].store(std::uint64_t{correlation} << 32 | cause, std::memory_order_relaxed);
 }
 
 std::string observe_cuda_activities(ActivityObserver& observer) {
@@ -128,6 +122,7 @@ std::string observe_cuda_activities(ActivityObserver& observer) {
   Activities& a = activities();
   {
     const std::lock_guard<std::mutex> lock(a.mutex);
+    if (a.causes == nullptr) a.causes.reset(new std::atomic<std::uint64_t>[kept_causes]());  // never freed: a call may be under way
     a.observer = &observer;
   }
   CUptiResult result = c.register_clock(&steady_ns);
@@ -155,8 +150,6 @@ void ignore_cuda_activities() noexcept {
   disable_all(cupti());
   const std::lock_guard<std::mutex> lock(a.mutex);
   a.observer = nullptr;
-  const std::lock_guard<std::mutex> causes_lock(a.causes_mutex);
-  a.causes.clear();
 }
 
 }  // namespace semcache::device
