@@ -109,7 +109,8 @@ double seconds_of(const Csr<T, Offset>& a, std::uint64_t columns) {
   return seconds_of_sparse_product<T>(static_cast<std::uint64_t>(a.rows), static_cast<std::uint64_t>(a.entries)) * static_cast<double>(columns);
 }
 void note_product(const Pattern& pattern, const Matrix& x, Access of_y, const Matrix& y, double seconds) {
-  if (x.rows > 0) note_spread(y.rows, pattern.rows.size(), {{&x, false, Access::read}, {&y, false, of_y}}, seconds);
+  const bool needs_x = std::any_of(pattern.shares.begin(), pattern.shares.end(), [](const Pattern::Share& s) { return !s.needed.empty(); });
+  if (needs_x) note_spread(y.rows, pattern.rows.size(), {{&x, false, Access::read}, {&y, false, of_y}}, seconds);
 }
 
 /// The cut of a matrix for as many devices as pay, and its row pointers of 32 bits.
