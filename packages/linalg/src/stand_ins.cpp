@@ -98,8 +98,7 @@ class StandIn : base::Uncopied {
     for (const ByteRange& edge : {ByteRange{begin_, body_.begin}, ByteRange{body_.end, begin_ + range.bytes}}) {
       if (!edge.empty()) edges_.emplace_back(edge);
     }
-    // An operand is aligned as it is in the range, and pages of the body are pages of the array.
-    constexpr std::uint64_t alignment = 4096;
+    constexpr std::uint64_t alignment = 512;  // of arrays; operands are aligned there as they are in the range
     const std::uint64_t in_front = begin_ % alignment;
     const std::string label = range.label.empty() ? "stand-in (linalg)" : "stand-in of " + range.label + " (linalg)";
     array_ = static_cast<std::byte*>(runtime::allocate_device(label.c_str(), in_front + range.bytes));
