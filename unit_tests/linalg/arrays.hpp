@@ -12,9 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 /// Arrays for tests of packages/linalg.
@@ -122,6 +124,23 @@ class Array {
   bool on_host_;
   std::unique_ptr<Block> block_;  ///< of adopted memory
 };
+
+/// Sets a variable of the environment as long as it lives.
+struct Setting {
+  Setting(const char* variable, const char* value) : name(variable) { ::setenv(variable, value, 1); }
+  ~Setting() { ::unsetenv(name); }
+  const char* name;
+};
+
+/// The process's addresses, in KiB.
+inline long kib_of_addresses() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.rfind("VmSize:", 0) == 0) return std::stol(line.substr(7));
+  }
+  return 0;
+}
 
 template <class T>
 struct RandomNumbers {
