@@ -419,6 +419,8 @@ TEST_P(LinalgStandIns, ACallThatFailsChangesNothing) {
     const Bytes before = moved();
     EXPECT_THROW(scal(number_of(b.count() + 1), 2.0, b.data()), UsageError);
     EXPECT_THROW(scal(number_of(b.count()), 2.0, b.data() + 1), UsageError);
+    // From the first column to the last it is about 2^64 bytes.
+    EXPECT_THROW(gemv(Transpose::no, 1, (1 << 30) + 1, 1.0, b.data(), (std::int64_t{1} << 31) - 1, a.data(), 0.0, b.data()), UsageError);
     EXPECT_EQ(moved() - before, (Bytes{0, 0, 0}));
     EXPECT_EQ(b.get(), expected);
   });

@@ -214,10 +214,12 @@ StandIns::StandIns(const std::vector<OperandUse>& uses) {
   for (const OperandUse& use : uses) {
     Matrix& m = *use.matrix;
     std::vector<Region> parts;
-    ByteRange all;
+    ByteRange all;  // of an operand that is larger than any memory: as much as makes an error that says what it leaves
     for (const Rectangle& part : use.parts.empty() ? std::vector<Rectangle>{{0, m.rows, 0, m.columns}} : use.parts) {
       if (part.empty()) continue;
-      const ByteRange hull = parts.emplace_back(region_of(m, part)).hull();
+      const Region& r = parts.emplace_back(region_of(m, part));
+      const bool fits = columns_fit(r.width, r.columns, std::max<std::uint64_t>(r.pitch, 1), base::end_of_addresses);
+      const ByteRange hull = fits ? r.hull() : ByteRange{r.begin, r.begin + base::end_of_addresses};
       all = all.empty() ? hull : ByteRange{std::min(all.begin, hull.begin), std::max(all.end, hull.end)};
     }
     if (all.empty()) continue;
