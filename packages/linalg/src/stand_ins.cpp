@@ -207,38 +207,45 @@ Region region_of(const Matrix& m, const Rectangle& part) noexcept {
   const std::uint64_t e = m.element_bytes;
   return {base::number(m.data) + (part.column_begin * m.leading + part.row_begin) * e, rows_of(part) * e, columns_of(part), m.leading * e};
 }
+/// Returns the range from the first byte to the last. Of a region that is larger than any memory: as much as no range has, for an error that says so.
+ByteRange hull_of(const Region& r) noexcept {
+  const bool fits = columns_fit(r.width, r.columns, std::max<std::uint64_t>(r.pitch, 1), base::end_of_addresses);
+  return fits ? r.hull() : ByteRange{r.begin, r.begin + base::end_of_addresses};
+}
+ByteRange hull(const ByteRange& a, const ByteRange& b) noexcept { return a.empty() ? b : ByteRange{std::min(a.begin, b.begin), std::max(a.end, b.end)}; }
 
 }  // namespace
 
 StandIns::StandIns(const std::vector<OperandUse>& uses) {
   for (const OperandUse& use : uses) {
     Matrix& m = *use.matrix;
-    std::vector<Region> parts;
-    ByteRange all;  // of an operand that is larger than any memory: as much as makes an error that says what it leaves
-    for (const Rectangle& part : use.parts.empty() ? std::vector<Rectangle>{{0, m.rows, 0, m.columns}} : use.parts) {
-      if (part.empty()) continue;
-      const Region& r = parts.emplace_back(region_of(m, part));
-      const bool fits = columns_fit(r.width, r.columns, std::max<std::uint64_t>(r.pitch, 1), base::end_of_addresses);
-      const ByteRange hull = fits ? r.hull() : ByteRange{r.begin, r.begin + base::end_of_addresses};
-      all = all.empty() ? hull : ByteRange{std::min(all.begin, hull.begin), std::max(all.end, hull.end)};
-    }
+    const auto for_each_part_of_use = [&](const auto& visit) {
+      if (use.parts.empty()) visit(Rectangle{0, m.rows, 0, m.columns});
+      for (const Rectangle& part : use.parts) visit(part);
+    };
+    ByteRange all;
+    for_each_part_of_use([&](const Rectangle& part) {
+      if (!part.empty()) all = hull(all, hull_of(region_of(m, part)));
+    });
     if (all.empty()) continue;
     const auto range = runtime::adopted_range(at(all.begin), all.size());
     if (!range) continue;
     const std::shared_ptr<StandIn> stand_in = stand_in_of(*range);
-    for (const Region& part : parts) uses_.push_back({stand_in, part, use.mode});
+    for_each_part_of_use([&](const Rectangle& part) {
+      if (!part.empty()) uses_.push_back({stand_in, region_of(m, part), use.mode});
+    });
     m.data = stand_in->place_of(base::number(m.data));
   }
   if (uses_.empty()) return;
   {
     Kept& k = kept();
     std::unique_lock<std::mutex> lock(k.mutex);
-    k.under_way.reserve(k.under_way.size() + uses_.size());
     k.call_has_ended.wait(lock, [&] {
       return std::none_of(uses_.begin(), uses_.end(), [&](const Use& mine) {
         return std::any_of(k.under_way.begin(), k.under_way.end(), [&](const Use* other) { return conflict(mine, *other); });
       });
     });
+    k.under_way.reserve(k.under_way.size() + uses_.size());
     for (const Use& u : uses_) k.under_way.push_back(&u);
   }
   try {
