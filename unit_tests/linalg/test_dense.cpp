@@ -61,7 +61,7 @@ TYPED_TEST(LinalgDense, ProductsOfRandomShapesAreRightOnOneToEightDevices) {
   std::mt19937_64 choice(5);
   const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(choice() % n); };
   const Transpose transposes[] = {Transpose::no, Transpose::yes, Transpose::conjugate};
-  const Where places[] = {Where::host, Where::home, Where::last_device};
+  const Where places[] = {Where::host, Where::home, Where::last_device, Where::adopted};
   for (int round = 0; round < 40; ++round) {
     const int devices = 1 + round % 8;
     const std::size_t m = pick(4) == 0 ? pick(3) : pick(70), n = pick(4) == 0 ? pick(3) : pick(70), k = pick(5) == 0 ? pick(2) : pick(50);
@@ -81,7 +81,7 @@ TYPED_TEST(LinalgDense, ProductsOfRandomShapesAreRightOnOneToEightDevices) {
         return v;
       };
       std::vector<T> host_a = filled(lda * columns_a + 1), host_b = filled(ldb * columns_b + 1), host_c = filled(ldc * n + 1);
-      Array<T> a(host_a.size(), places[pick(3)]), b(host_b.size(), places[pick(3)]), c(host_c.size(), places[pick(3)]);
+      Array<T> a(host_a.size(), places[pick(4)]), b(host_b.size(), places[pick(4)]), c(host_c.size(), places[pick(4)]);
       a.set(host_a);
       b.set(host_b);
       c.set(host_c);
@@ -110,7 +110,7 @@ TYPED_TEST(LinalgDense, SumsOfVectorsAreRightOnOneToEightDevices) {
               x[i] = number();
               y[i] = beta == T(0) ? T(std::numeric_limits<float>::quiet_NaN()) : number();
             }
-            Array<T> ax(n + 1, Where::host), ay(n + 1, Where::home);
+            Array<T> ax(n + 1, alpha == T(1) ? Where::host : Where::adopted), ay(n + 1, devices % 2 == 0 ? Where::adopted : Where::home);
             x.push_back(T(3));
             y.push_back(T(4));
             ax.set(x);

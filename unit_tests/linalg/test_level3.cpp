@@ -95,7 +95,7 @@ class LinalgLevel3 : public ::testing::Test {
   Size pick(Size n) { return static_cast<Size>(choice_() % n); }
   Size size() { return pick(4) == 0 ? pick(3) : pick(40); }
   Size leading(Size rows) { return std::max<Size>(1, rows) + (pick(2) == 0 ? 0 : pick(5)); }
-  Where place() { return std::array<Where, 3>{Where::host, Where::home, Where::last_device}[pick(3)]; }
+  Where place() { return std::array<Where, 4>{Where::host, Where::home, Where::last_device, Where::adopted}[pick(4)]; }
   T coefficient() { return pick(5) == 0 ? T(0) : pick(4) == 0 ? T(1) : number_(); }
 
   void expect_near(const TestMatrix<T>& matrix, const std::vector<T>& expected, const std::function<bool(Size, Size)>& is_exact, Size terms) {

@@ -125,6 +125,8 @@ double iterate(const Csr<double>& a, const Array<double>& x, const Array<double>
   return next;
 }
 
+constexpr Where places[] = {Where::host, Where::home, Where::last_device, Where::adopted};
+
 class LinalgSparse : public ::testing::Test {
  protected:
   void SetUp() override { set_options({Spread::always, 0, 0}); }
@@ -149,8 +151,8 @@ TEST_F(LinalgSparse, RandomMatricesHaveTheSameBitsOnOneToEightDevices) {
     for (int devices = 1; devices <= 8; ++devices) {
       SCOPED_TRACE("round " + std::to_string(round) + ", devices " + std::to_string(devices));
       on_devices(devices, [&] {
-        const OnArrays<double> a(m, pick(2) == 0 ? Where::host : Where::home);
-        Array<double> ax(x.size(), pick(2) == 0 ? Where::host : Where::last_device), ay(static_cast<std::size_t>(rows), Where::home);
+        const OnArrays<double> a(m, places[pick(4)]);
+        Array<double> ax(x.size(), places[pick(4)]), ay(static_cast<std::size_t>(rows), places[pick(4)]);
         ax.set(x);
         for (int call = 0; call < 2; ++call) {
           spmv(1.0, a.csr, ax.data(), 0.0, ay.data());
@@ -160,7 +162,7 @@ TEST_F(LinalgSparse, RandomMatricesHaveTheSameBitsOnOneToEightDevices) {
         std::vector<double> again = expected;
         for (double& v : again) v = 2.0 * v - v;
         ASSERT_EQ(ay.get(), again);
-        const WideRowPointers<double> wide(m, a, pick(2) == 0 ? Where::host : Where::last_device);
+        const WideRowPointers<double> wide(m, a, places[pick(4)]);
         for (int call = 0; call < 2; ++call) {
           spmv(1.0, wide.csr, ax.data(), 0.0, ay.data());
           ASSERT_EQ(ay.get(), expected);
@@ -194,8 +196,8 @@ TEST_F(LinalgSparse, ProductsWithSeveralVectorsAreThoseWithEach) {
     for (const int devices : {1, 2, 3, 5, 8}) {
       SCOPED_TRACE("round " + std::to_string(round) + ", devices " + std::to_string(devices));
       on_devices(devices, [&] {
-        const OnArrays<double> a(m, pick(2) == 0 ? Where::host : Where::home);
-        Array<double> ax(x.size(), pick(2) == 0 ? Where::host : Where::last_device), ay(y.size(), pick(2) == 0 ? Where::host : Where::home);
+        const OnArrays<double> a(m, places[pick(4)]);
+        Array<double> ax(x.size(), places[pick(4)]), ay(y.size(), places[pick(4)]);
         ax.set(x);
         ay.set(y);
         spmm(vectors, 2.0, a.csr, ax.data(), ldx, -0.5, ay.data(), ldy);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "call.hpp"
+#include "stand_ins.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -224,7 +224,9 @@ std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries,
 template <class T>
 std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes) {
   if (n == 0 || devices_at_most(options()) == 1) return 1;
-  return cut_vector(vector_of(vector, n), true, bytes / bytes_per_second).runs.size();
+  Matrix v = vector_of(vector, n);
+  const StandIns stand_in({{&v, Access::read}});
+  return cut_vector(v, true, bytes / bytes_per_second).runs.size();
 }
 
 #define SEMCACHE_LINALG_INSTANTIATE(T)                                                      \

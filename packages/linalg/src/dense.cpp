@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "call.hpp"
+#include "stand_ins.hpp"
 
 #include <semcache/linalg/dense.hpp>
 
@@ -66,12 +66,14 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
                                matrix("gemm", "C", c, m, n, ldc, sizeof(T))};
   if (m == 0 || n == 0 || (k == 0 && beta == T(1))) return;
   const policy::Product product{operands[2].rows, operands[2].columns, static_cast<std::uint64_t>(k), ta, tb, beta != T(0)};
+  const Access of_c = beta == T(0) ? Access::overwrite : Access::read_write;
+  StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], Access::read}, {&operands[2], of_c}});
   const Options o = options();
   const double multiplications = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(k, 1));
   const bool by_rows = policy::grid_of(product, devices_at_most(o)).rows > 1;  // then A is cut, otherwise B
   const std::size_t devices = devices_for(o, seconds_of_product<T>(multiplications),
                                           {{&operands[0], !by_rows, Access::read}, {&operands[1], by_rows, Access::read},
-                                           {&operands[2], false, beta == T(0) ? Access::overwrite : Access::read_write}});
+                                           {&operands[2], false, of_c}});
   const policy::Grid grid = policy::grid_of(product, devices);
   const std::uint64_t columns_of_share = (product.n + grid.columns - 1) / grid.columns;
   const std::size_t pieces = pieces_of_share(o, columns_of_share);
@@ -102,6 +104,7 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
                  of_b, static_cast<std::int32_t>(std::max<std::uint64_t>(at[1].leading, k == 0 ? operands[1].leading : 1)), &factor,
                  at[2].data, static_cast<std::int32_t>(at[2].leading));
   });
+  stand_ins.write_back();
 }
 
 template <class T>
@@ -110,8 +113,10 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
   expect_size("gemv", "n", n);
   const bool transposed = transpose != Transpose::no;
   const std::int64_t results = transposed ? n : m, terms = transposed ? m : n;
-  const std::vector<Matrix> operands{matrix("gemv", "A", a, m, n, lda, sizeof(T)), vector_of(x, terms), vector_of(y, results)};
+  std::vector<Matrix> operands{matrix("gemv", "A", a, m, n, lda, sizeof(T)), vector_of(x, terms), vector_of(y, results)};
   if (m == 0 || n == 0) return;  // as BLAS, which leaves y as it is
+  const Access of_y = beta == T(0) ? Access::overwrite : Access::read_write;
+  StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], Access::read}, {&operands[2], of_y}});
   const double seconds = sizeof(T) * static_cast<double>(m) * static_cast<double>(n) / bytes_per_second;
   // Results where they are already; each device needs its rows of op(A), and all of x.
   const VectorCut along = cut_vector(operands[2], beta != T(0), seconds);
@@ -125,7 +130,7 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
         list.push_back({h.device, lane++ % tasks::lanes_of_device,
                          {{0, of_a, Access::read},
                           {1, {0, operands[1].rows, 0, 1}, Access::read},
-                          {2, {r.begin, r.end, 0, 1}, beta == T(0) ? Access::overwrite : Access::read_write}}});
+                          {2, {r.begin, r.end, 0, 1}, of_y}}});
       }
     }
     return list;
@@ -138,6 +143,7 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
                  static_cast<std::int32_t>(columns_of(of_a)), &alpha, at[0].data, static_cast<std::int32_t>(at[0].leading), at[1].data, &beta,
                  at[2].data);
   });
+  stand_ins.write_back();
 }
 
 #define SEMCACHE_LINALG_INSTANTIATE(T)                                                                                                       \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "call.hpp"
+#include "stand_ins.hpp"
 
 #include <semcache/linalg/dense.hpp>
 #include <semcache/policy/level3.hpp>
@@ -61,14 +61,19 @@ std::vector<std::uint32_t> devices_of_shares(const Level3& call, const std::vect
 
 /// Cuts a call whose result is not empty, and runs its tasks. @param body  computes a task: (library, stream, task, operands)
 template <class Body>
-void carry_out(const char* routine, Scalar type, const Level3& call, const std::vector<Matrix>& operands, double seconds_on_one, const Body& body) {
+void carry_out(const char* routine, Scalar type, const Level3& call, std::vector<Matrix> operands, double seconds_on_one, const Body& body) {
   const Options o = options();
   std::vector<ProductOperand> of_product;
+  std::vector<OperandUse> uses;
   for (std::uint32_t i = 0; i < operands.size(); ++i) {
     const bool is_result = i == call.result();
+    if (!is_result && call.k == 0) continue;  // it is not read
     const Access mode = !is_result ? Access::read : call.reads_result ? Access::read_write : Access::overwrite;
     of_product.push_back({&operands[i], call.is_triangle() ? !is_result : i == 0, mode});
+    // A block on the diagonal has elements of the other triangle, which keep their content.
+    uses.push_back({&operands[i], is_result && call.is_triangle() ? Access::read_write : mode});
   }
+  StandIns stand_ins(uses);
   const std::vector<policy::Run> shares = policy::shares_of(call, devices_for(o, seconds_on_one, of_product));
   const std::uint64_t lines = call.independent == Independent::rows ? call.m : call.n;
   const std::size_t pieces = pieces_of_share(o, (lines + shares.size() - 1) / shares.size());
@@ -77,6 +82,7 @@ void carry_out(const char* routine, Scalar type, const Level3& call, const std::
   note_call(routine, type, [&] { return std::to_string(call.m) + " x " + std::to_string(call.n) + " x " + std::to_string(call.k); }, cut, why_so_many(o));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) { body(compute, stream, task, at); });
+  stand_ins.write_back();
 }
 
 std::int32_t size(std::uint64_t n) noexcept { return static_cast<std::int32_t>(n); }

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "pattern.hpp"
 
+#include "stand_ins.hpp"
+
 #include <algorithm>
 #include <mutex>
 #include <string>
@@ -196,8 +198,9 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
 
 std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices, std::uint64_t most_entries, std::uint64_t least_split) {
   const auto entries = static_cast<std::size_t>(a.entries);
-  const runtime::DerivedValue::Input inputs[] = {{a.row_pointers, (a.rows + 1) * a.offset_bytes},
-                                                 {a.column_indices, entries * sizeof(std::int32_t)}};
+  Matrix of_rows{a.row_pointers, a.rows + 1, 1, a.rows + 1, static_cast<std::uint32_t>(a.offset_bytes)}, of_columns = vector_of(a.column_indices, a.entries);
+  const StandIns stand_ins({{&of_rows, Access::read}, {&of_columns, Access::read}});  // the host reads the arrays themselves
+  const runtime::DerivedValue::Input inputs[] = {{of_rows.data, (a.rows + 1) * a.offset_bytes}, {of_columns.data, entries * sizeof(std::int32_t)}};
   const std::uint64_t parameters[] = {a.rows, a.columns, devices, most_entries, least_split, a.offset_bytes};
   constexpr std::size_t bytes = sizeof(std::uint64_t);
   runtime::before_end(&forget_all);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "pattern.hpp"
+#include "stand_ins.hpp"
 
 #include <semcache/linalg/sparse.hpp>
 
@@ -14,11 +15,42 @@ namespace semcache::linalg {
 
 namespace {
 
-/// Y = alpha A X + beta Y, for the columns of X and Y. `row_pointers` are those of A, of 32 bits.
+/// The operands of a product, by the numbers that its tasks have for them: the row pointers of 32 bits, the columns and the values of A; Y; X.
 template <class T, class Offset>
-void multiply(const char* routine, T alpha, const Csr<T, Offset>& a, const std::int32_t* row_pointers, const Pattern& pattern, const Matrix& x, T beta,
-              const Matrix& y) {
-  const std::vector<Matrix> operands{vector_of(row_pointers, a.rows + 1), vector_of(a.column_indices, a.entries), vector_of(a.values, a.entries), y, x};
+std::vector<Matrix> operands_of(const Csr<T, Offset>& a, const std::int32_t* row_pointers, const Matrix& x, const Matrix& y) {
+  return {vector_of(row_pointers, a.rows + 1), vector_of(a.column_indices, a.entries), vector_of(a.values, a.entries), y, x};
+}
+
+/// Returns which rows of X the shares of a product need.
+std::vector<Rectangle> needed_of(const Pattern& pattern, const Matrix& x) {
+  std::vector<policy::Run> runs;
+  for (const Pattern::Share& s : pattern.shares) runs.insert(runs.end(), s.needed.begin(), s.needed.end());
+  std::sort(runs.begin(), runs.end(), [](const policy::Run& a, const policy::Run& b) { return a.begin < b.begin; });
+  std::vector<Rectangle> needed;
+  for (const policy::Run& r : runs) {
+    if (needed.empty() || needed.back().row_end < r.begin) needed.push_back({r.begin, r.end, 0, x.columns});
+    needed.back().row_end = std::max(needed.back().row_end, r.end);
+  }
+  if (needed.empty()) needed.push_back({});  // nothing, not all
+  return needed;
+}
+
+/// What a product uses of its operands.
+std::vector<OperandUse> uses_of(const Pattern& pattern, std::vector<Matrix>& operands, Access of_y) {
+  policy::Run entries{UINT64_MAX, 0};
+  for (const Pattern::Share& s : pattern.shares) entries = {std::min(entries.begin, s.entries.begin), std::max(entries.end, s.entries.end)};
+  const std::vector<Rectangle> used{{entries.begin, entries.end, 0, 1}};
+  return {{&operands[0], Access::read},
+          {&operands[1], Access::read, used},
+          {&operands[2], Access::read, used},
+          {&operands[3], of_y},
+          {&operands[4], Access::read, needed_of(pattern, operands[4])}};
+}
+
+/// Y = alpha A X + beta Y, for the columns of X and Y.
+template <class T, class Offset>
+void multiply(const char* routine, T alpha, const Csr<T, Offset>& a, const Pattern& pattern, const std::vector<Matrix>& operands, T beta) {
+  const Matrix &y = operands[3], &x = operands[4];
   std::vector<Task> cut;
   for (const Pattern::Share& s : pattern.shares) {
     const Rectangle of_entries{s.entries.begin, s.entries.end, 0, 1};
@@ -77,7 +109,8 @@ double seconds_of(const Csr<T, Offset>& a, std::uint64_t columns) {
   return seconds_of_sparse_product<T>(static_cast<std::uint64_t>(a.rows), static_cast<std::uint64_t>(a.entries)) * static_cast<double>(columns);
 }
 void note_product(const Pattern& pattern, const Matrix& x, Access of_y, const Matrix& y, double seconds) {
-  if (x.rows > 0) note_spread(y.rows, pattern.rows.size(), {{&x, false, Access::read}, {&y, false, of_y}}, seconds);
+  const bool needs_x = std::any_of(pattern.shares.begin(), pattern.shares.end(), [](const Pattern::Share& s) { return !s.needed.empty(); });
+  if (needs_x) note_spread(y.rows, pattern.rows.size(), {{&x, false, Access::read}, {&y, false, of_y}}, seconds);
 }
 
 /// The cut of a matrix for as many devices as pay, and its row pointers of 32 bits.
@@ -103,19 +136,26 @@ void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y) {
   expect_matrix("spmv", a);
   if (a.rows == 0) return;
   const auto [pattern, row_pointers] = pattern_for(a, 1);
-  const Matrix of_x = vector_of(x, a.columns), of_y = vector_of(y, a.rows);
-  note_product(*pattern, of_x, beta == T(0) ? Access::overwrite : Access::read_write, of_y, seconds_of<T>(a, 1));
-  multiply("spmv", alpha, a, row_pointers, *pattern, of_x, beta, of_y);
+  std::vector<Matrix> operands = operands_of(a, row_pointers, vector_of(x, a.columns), vector_of(y, a.rows));
+  const Access of_y = beta == T(0) ? Access::overwrite : Access::read_write;
+  StandIns stand_ins(uses_of(*pattern, operands, of_y));
+  note_product(*pattern, operands[4], of_y, operands[3], seconds_of<T>(a, 1));
+  multiply("spmv", alpha, a, *pattern, operands, beta);
+  stand_ins.write_back();
 }
 
 template <class T, class Offset>
 void spmm(std::int64_t columns, T alpha, const Csr<T, Offset>& a, const T* x, std::int64_t ldx, T beta, T* y, std::int64_t ldy) {
   expect_matrix("spmm", a);
   expect_size("spmm", "columns", columns);
-  const Matrix all_x = matrix("spmm", "X", x, a.columns, columns, ldx, sizeof(T)), all_y = matrix("spmm", "Y", y, a.rows, columns, ldy, sizeof(T));
+  const Matrix given_x = matrix("spmm", "X", x, a.columns, columns, ldx, sizeof(T)), given_y = matrix("spmm", "Y", y, a.rows, columns, ldy, sizeof(T));
   if (a.rows == 0 || columns == 0) return;
-  const auto [pattern, row_pointers] = pattern_for(a, all_x.columns);
-  note_product(*pattern, all_x, beta == T(0) ? Access::overwrite : Access::read_write, all_y, seconds_of<T>(a, all_x.columns));
+  const auto [pattern, row_pointers] = pattern_for(a, given_x.columns);
+  std::vector<Matrix> operands = operands_of(a, row_pointers, given_x, given_y);
+  const Access of_y = beta == T(0) ? Access::overwrite : Access::read_write;
+  StandIns stand_ins(uses_of(*pattern, operands, of_y));
+  const Matrix all_x = operands[4], all_y = operands[3];
+  note_product(*pattern, all_x, of_y, all_y, seconds_of<T>(a, all_x.columns));
   // As many columns at once as a task's memory has room for beside its part of the matrix.
   std::uint64_t longest = 1;
   for (const Pattern::Share& s : pattern->shares) longest = std::max(longest, pattern->around[s.device].size() + s.rows.size());
@@ -129,12 +169,12 @@ void spmm(std::int64_t columns, T alpha, const Csr<T, Offset>& a, const T* x, st
     if (of_x.row_begin < of_x.row_end) (void)tasks::held_bytes(all_x, {of_x});
   }
   for (std::uint64_t first = 0; first < all_x.columns; first += at_once) {
-    Matrix some_x = all_x, some_y = all_y;
-    some_x.columns = some_y.columns = std::min(at_once, all_x.columns - first);
-    some_x.data = x + first * all_x.leading;
-    some_y.data = y + first * all_y.leading;
-    multiply("spmm", alpha, a, row_pointers, *pattern, some_x, beta, some_y);
+    operands[3].columns = operands[4].columns = std::min(at_once, all_x.columns - first);
+    operands[3].data = static_cast<const T*>(all_y.data) + first * all_y.leading;
+    operands[4].data = static_cast<const T*>(all_x.data) + first * all_x.leading;
+    multiply("spmm", alpha, a, *pattern, operands, beta);
   }
+  stand_ins.write_back();
 }
 
 #define SEMCACHE_LINALG_INSTANTIATE_FOR(T, Offset)                                                       \

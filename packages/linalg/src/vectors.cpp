@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "block_sums.hpp"
-#include "call.hpp"
+#include "stand_ins.hpp"
 
 #include <semcache/linalg/vectors.hpp>
 
@@ -161,7 +161,8 @@ template <class T>
 void scal(std::int64_t n, T alpha, T* x) {
   expect_count("scal", n);
   if (n == 0) return;
-  const std::vector<Matrix> operands{vector_of(x, n)};
+  std::vector<Matrix> operands{vector_of(x, n)};
+  StandIns stand_ins({{&operands[0], Access::read_write}});
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[0], true, seconds);
   note_moves(along, operands[0], Access::read_write, operands[0], seconds);
@@ -172,6 +173,7 @@ void scal(std::int64_t n, T alpha, T* x) {
     const T none(0);
     compute.axpby(stream, scalar_of<T>, rows_of(task.parts[0].where), &alpha, at[0].data, &none, at[0].data);
   });
+  stand_ins.write_back();
 }
 
 namespace {
@@ -208,7 +210,8 @@ T dot(std::int64_t n, const T* x, const T* y) {
   if (n == 0) return T(0);
   const auto [block, blocks] = blocks_of(static_cast<std::uint64_t>(n));
   Sums sums(blocks * sizeof(T));
-  const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
+  std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
+  const StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], Access::read}});
   const std::vector<Task> cut = cut_dot<T>(n, operands[0], operands[1], block);
   Library& compute = library();
   T* const all = static_cast<T*>(sums.data());
@@ -322,7 +325,8 @@ void dot(std::int64_t n, const T* x, const T* y, DeviceScalar<T>& result) {
   }
   const auto [block, blocks] = blocks_of(static_cast<std::uint64_t>(n));
   to.begin(blocks);
-  const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n), to.matrix()};
+  std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n), to.matrix()};
+  const StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], Access::read}});
   std::vector<Task> cut = cut_dot<T>(n, operands[0], operands[1], block);
   for (Task& t : cut) {
     const Rectangle& of = t.parts[0].where;
@@ -346,9 +350,10 @@ void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, 
   if (n == 0) return;
   std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
   const bool reads_y = beta.numerator != nullptr || beta.times != T(0);
+  const Access of_y = reads_y ? Access::read_write : Access::overwrite;
+  StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], of_y}});
   const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
   const VectorCut along = cut_vector(operands[reads_y ? 1 : 0], true, seconds);
-  const Access of_y = reads_y ? Access::read_write : Access::overwrite;
   note_moves(along, operands[0], of_y, operands[1], seconds);
   std::vector<Task> cut = cut_sum<T>(along, {Access::read, of_y});
   // Each task reads the numbers that its own device has.
@@ -376,6 +381,7 @@ void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, 
       compute.axpby_of_quotients(stream, scalar_of<T>, count, &alpha.times, of_alpha, at[0].data, &beta.times, of_beta, at[1].data);
     }
   });
+  stand_ins.write_back();
 }
 
 #define SEMCACHE_LINALG_INSTANTIATE(T)                                \

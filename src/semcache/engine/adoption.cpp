@@ -47,6 +47,7 @@ void Adoption::adopt(std::byte* address, std::uint64_t bytes, const char* given_
   expect_adoptable(address, bytes, refused);
   const trace::LabelId name = s_.recorder.intern(label.c_str());
   const auto added = s_.adopted.ranges.emplace(address, AdoptedMemory::Range{bytes, label, nullptr}).first;
+  added->second.number = ++adoptions_;
   const ByteRange pages = s_.adopted.pages_of(address, bytes);
   std::byte* const body = static_cast<std::byte*>(base::pointer(pages.begin));
   bool watched = false;
@@ -131,6 +132,13 @@ const std::byte* Adoption::end_of_open(const std::byte* address) const {
   const Look look(transactions_);
   const auto range = s_.adopted.overlapping(address, 1);
   return range == s_.adopted.ranges.end() || range->second.body != nullptr ? nullptr : range->first + range->second.bytes;
+}
+
+std::optional<std::pair<const std::byte*, AdoptedMemory::Range>> Adoption::find(const std::byte* address) const {
+  const Look look(transactions_);
+  const auto range = s_.adopted.overlapping(address, 1);
+  if (range == s_.adopted.ranges.end()) return {};
+  return *range;
 }
 
 }  // namespace semcache::engine

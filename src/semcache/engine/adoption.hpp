@@ -5,7 +5,10 @@
 #include <semcache/engine/host_access.hpp>
 #include <semcache/engine/lifetimes.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace semcache::engine {
 
@@ -25,6 +28,8 @@ class Adoption : Parts {
   void end() noexcept;
   /// Returns the end of the adopted range without a body that holds `address`; nullptr if there is none.
   [[nodiscard]] const std::byte* end_of_open(const std::byte* address) const;
+  /// Returns the first byte of the adopted range that holds `address`, and what is known of the range; nothing if there is none.
+  [[nodiscard]] std::optional<std::pair<const std::byte*, AdoptedMemory::Range>> find(const std::byte* address) const;
 
  private:
   void expect_adoptable(const std::byte* address, std::uint64_t bytes, const std::string& refused) const;
@@ -32,6 +37,7 @@ class Adoption : Parts {
   void expect_unwanted(const Memory& body) const;
 
   std::atomic<bool> warned_open_{false};
+  std::uint64_t adoptions_ = 0;
 };
 
 }  // namespace semcache::engine

@@ -25,6 +25,7 @@ class AdoptedMemory : base::Uncopied {
     std::string label;
     Memory* body = nullptr;  ///< nullptr: the range has no whole page, or accesses to it cannot be noticed
     bool leaving = false;    ///< a thread is releasing it
+    std::uint64_t number = 0;  ///< tells this adoption from all others
   };
   using Ranges = std::map<const std::byte*, Range>;  ///< by the first byte
 

@@ -260,7 +260,23 @@ void adopt(void* address, std::size_t bytes, const char* label) {
   r.engine->adoption.adopt(static_cast<std::byte*>(address), bytes, label);
 }
 
+std::optional<AdoptedRange> adopted_range(const void* address, std::size_t bytes) {
+  const platform::RuntimeScope scope;
+  const Runtime* const r = running();
+  if (InAdopted part; r == nullptr || !find_adopted(*r, address, bytes, part)) return {};
+  const auto found = r->engine->adoption.find(static_cast<const std::byte*>(address));
+  if (!found) return {};  // another thread has released it meanwhile
+  const auto& [first, range] = *found;
+  AdoptedRange adopted{const_cast<std::byte*>(first), range.bytes, {}, range.number, range.label};
+  if (const Memory* const body = range.body) {
+    adopted.body.begin = static_cast<std::uint64_t>(body->address - first);
+    adopted.body.end = adopted.body.begin + body->bytes;
+  }
+  return adopted;
+}
+
 void release(void* address) {
+  if (running() != nullptr) tell_of_release(address);
   const platform::RuntimeScope scope;
   Runtime* const r = running();
   if (r == nullptr) return;

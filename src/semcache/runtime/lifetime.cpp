@@ -260,32 +260,45 @@ int device_count() noexcept {
 
 namespace runtime {
 namespace {
-struct Enders {
-  std::mutex mutex;
-  std::vector<void (*)() noexcept> functions;
+/// Functions of libraries, each of them once.
+template <class Function>
+class Listeners {
+ public:
+  void add(Function function) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (std::find(functions_.begin(), functions_.end(), function) == functions_.end()) functions_.push_back(function);
+  }
+  [[nodiscard]] std::vector<Function> all() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return functions_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Function> functions_;
 };
-Enders& enders() {
-  static Enders* const e = new Enders;  // the runtime may end after the program's statics
+// The runtime may end after the program's statics, so these never end.
+Listeners<void (*)() noexcept>& enders() {
+  static auto* const e = new Listeners<void (*)() noexcept>;
+  return *e;
+}
+Listeners<void (*)(const void*) noexcept>& releasers() {
+  static auto* const e = new Listeners<void (*)(const void*) noexcept>;
   return *e;
 }
 }  // namespace
 
-void before_end(void (*function)() noexcept) {
-  Enders& e = enders();
-  const std::lock_guard<std::mutex> lock(e.mutex);
-  if (std::find(e.functions.begin(), e.functions.end(), function) == e.functions.end()) e.functions.push_back(function);
+void before_end(void (*function)() noexcept) { enders().add(function); }
+void before_release(void (*function)(const void*) noexcept) { releasers().add(function); }
+
+void tell_of_release(const void* address) {
+  for (const auto function : releasers().all()) function(address);
 }
 }  // namespace runtime
 
 void finalize() {
   if (running() != nullptr) {
-    std::vector<void (*)() noexcept> functions;
-    {
-      runtime::Enders& e = runtime::enders();
-      const std::lock_guard<std::mutex> lock(e.mutex);
-      functions = e.functions;
-    }
-    for (const auto function : functions) function();
+    for (const auto function : runtime::enders().all()) function();
   }
   const platform::RuntimeScope scope;
   const std::lock_guard<std::mutex> guard(lifetime_mutex);

@@ -127,6 +127,9 @@ struct InAdopted {
 /// @throws UsageError  it begins there, but leaves the adopted range
 [[nodiscard]] bool find_adopted(const Runtime& r, const void* address, std::size_t bytes, InAdopted& found);
 
+/// Calls the functions that wait for releases (`before_release`). Call it without a RuntimeScope.
+void tell_of_release(const void* address);
+
 struct Located {
   engine::Memory* memory;
   std::uint64_t position;

@@ -12,6 +12,7 @@
 #include <array>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace semcache::memory {
@@ -86,6 +87,23 @@ SEMCACHE_API void adopt(void* address, std::size_t bytes, const char* label);
 /// @throws UsageError  no adopted range begins at `address`, or there is an ArrayPart or a HostPart of it
 /// @throws OutOfMemory, DeviceError, SystemError  the range stays adopted
 SEMCACHE_API void release(void* address);
+
+/// An adopted range, for libraries that keep something of it.
+struct AdoptedRange {
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+  ByteRange body;            ///< from the first byte of the range; empty: there is none, and the range is ordinary memory as a whole
+  std::uint64_t number = 0;  ///< tells this adoption from all others of this runtime, also of the same memory
+  std::string label;
+};
+/// Returns the adopted range in which [address, address + bytes) lies, if not all of these bytes lie in its body: copies reach the rest, and
+/// library calls do not. Returns nothing for all other addresses. Starts nothing.
+/// @throws UsageError  the bytes begin in the adopted range, and leave it
+/// Threads: any. Cost: one look-up without a lock where they lie in the body, or in an array.
+[[nodiscard]] SEMCACHE_API std::optional<AdoptedRange> adopted_range(const void* address, std::size_t bytes);
+/// Has a function called at the beginning of each `release`, with its argument: libraries drop there what they keep of the range. A function that is
+/// given several times is called once. It must not throw. Threads: any.
+SEMCACHE_API void before_release(void (*function)(const void* address) noexcept);
 /// Brings the content of all host arrays home, and makes them readable and writable, for the child of a fork() that follows: the child
 /// can use them, in system calls too. They are not page-locked then, because a fork copies page-locked memory at once (about a second
 /// for each GiB). The device's copies of them count as outdated. To be called before fork() by a program, or by

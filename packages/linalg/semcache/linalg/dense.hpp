@@ -8,10 +8,12 @@
 #include <cstdint>
 
 /// Dense linear algebra over all devices of the process. Operands are in arrays that SemCache keeps coherent: device arrays, mirrors, adopted
-/// memory (in whole pages of it), or sub-matrices of such arrays. Matrices are column-major, as in BLAS. Sizes and leading dimensions count elements.
+/// memory, or sub-matrices of such arrays. Matrices are column-major, as in BLAS. Sizes and leading dimensions count elements.
 ///
 /// A call comes behind all work on its operands that was submitted before, and before all that is submitted later. On GPUs it returns before
-/// it is done, and its result stays on the devices until somebody needs it elsewhere. Only what a device lacks moves there.
+/// it is done, and its result stays on the devices until somebody needs it elsewhere. Only what a device lacks moves there. A result that has bytes
+/// in an edge of adopted memory (`runtime::adopt`) is waited for, because these bytes come at once. Nobody may write the operands of a call that
+/// touch an edge while it is under way, but for other calls of this package.
 ///
 /// Every function throws UsageError where an operand is in no array, leaves it, or has a leading dimension that is too small, or an option (side,
 /// triangle, transpose, diagonal) is none that the call takes; nothing has changed then. It throws OutOfMemory where a task's operands exceed a
