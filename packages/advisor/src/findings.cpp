@@ -55,7 +55,7 @@ std::string advice(const Ledger& ledger, const Finding& finding, const std::stri
   const std::string of_copies = times + (s.copies.count == 1 ? " copy" : " copies") + " from " + from + " to " + to + " (" + site + ")";
   switch (finding.what) {
     case What::redundant:
-      return "In " + of_copies + " the destination had the content already. Copy when the source has changed; SemCache finds out by itself.";
+      return "In " + of_copies + " the destination had the content already. Copy only when the source has changed; SemCache sees that by itself.";
     case What::round_trip: {
       const std::string restored = std::to_string(s.restored.count) + " of them brought back what the destination had lost meanwhile.";
       return "In " + of_copies + " the content had come from the destination and was unchanged. " +

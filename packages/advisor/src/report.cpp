@@ -9,8 +9,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 namespace semcache::advisor {
 namespace {
@@ -22,15 +24,26 @@ std::string line(const char* what, const Tally& t) {
   return text;
 }
 
+const char* explanation(What what) noexcept {
+  switch (what) {
+    case What::redundant: return "the destination had the content already";
+    case What::round_trip: return "the content had come from the destination, and came back unchanged";
+    case What::fresh: return "the destination had the content, in memory that nothing had written: its initial value, or chance";
+    case What::unused: return "the content was overwritten or freed before a kernel or a copy of Kokkos could use it";
+  }
+  return "";
+}
+
 std::string text_of(const Ledger& ledger, const Finding& f, const Sites& sites) {
-  char text[128];
-  std::snprintf(text, sizeof text, "  %s (%s), %s: %llu bytes, %.6f s. ", is_certain(f.what) ? "certain" : "possible", to_string(f.what),
-                to_string(f.statement->direction), static_cast<unsigned long long>(f.tally.bytes), f.tally.seconds);
-  std::string out = text + advice(ledger, f, sites.of(f.statement->site));
-  if (f.what == What::redundant && !f.statement->kernels.empty()) {
-    out += " Kernels between the copies:";
-    for (const std::uint32_t kernel : f.statement->kernels) out += " " + trace::detail::demangled(ledger.kernel(kernel).c_str()) + ",";
-    out.back() = '.';
+  const Statement& s = *f.statement;
+  char text[160];
+  std::snprintf(text, sizeof text, "  %s, %s: %llu bytes, %llu of %llu copies, %.6f s, %s, from ", is_certain(f.what) ? "certain" : "possible",
+                to_string(f.what), static_cast<unsigned long long>(f.tally.bytes), static_cast<unsigned long long>(f.tally.count),
+                static_cast<unsigned long long>(s.copies.count), f.tally.seconds, to_string(s.direction));
+  std::string out = text + ledger.label(s.from) + " to " + ledger.label(s.to) + ", at " + sites.of(s.site);
+  if (f.what == What::redundant && !s.kernels.empty()) {
+    const char* separator = "; kernels between: ";
+    for (const std::uint32_t kernel : s.kernels) out += std::exchange(separator, ", ") + trace::detail::demangled(ledger.kernel(kernel).c_str());
   }
   for (char& c : out) {  // names come from the program
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -38,18 +51,17 @@ std::string text_of(const Ledger& ledger, const Finding& f, const Sites& sites) 
   return out + "\n";
 }
 
-/// Writes the report that the options ask for. @return why that failed, or an empty text
-std::string write_report(const Ledger& ledger, const Circumstances& c, const Options& options, const trace::ReportPlace& place) {
+/// Writes the report that the options ask for.
+void write_report(const Ledger& ledger, const Circumstances& c, const Options& options, const trace::ReportPlace& place) {
   const std::string& target = options.report;
-  if (target == "stderr") return trace::detail::write_all(STDERR_FILENO, text_report(ledger, c, place, SIZE_MAX));
-  if (target == "stdout" || target == "-") {
-    std::fflush(stdout);
-    return trace::detail::write_all(STDOUT_FILENO, text_report(ledger, c, place, SIZE_MAX));
-  }
-  const std::string path = trace::expand_report_path(target, place);
+  const bool to_stderr = target == "stderr", to_stdout = target == "stdout" || target == "-";
+  const std::string path = to_stderr || to_stdout ? target : trace::expand_report_path(target, place);
   const bool is_json = path.size() >= 5 && path.compare(path.size() - 5, 5, ".json") == 0;
-  const std::string why = trace::detail::replace_file(path, is_json ? json_report(ledger, c, place) : text_report(ledger, c, place, SIZE_MAX));
-  return why.empty() ? why : why + ": " + path;
+  const std::string report = is_json ? json_report(ledger, c, place) : text_report(ledger, c, place, SIZE_MAX);
+  if (to_stdout) std::fflush(stdout);
+  const int stream = to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+  const std::string error = to_stderr || to_stdout ? trace::detail::write_all(stream, report) : trace::detail::replace_file(path, report);
+  if (!error.empty()) base::raw_log("the advisor's report could not be written: %s: %s", error.c_str(), path.c_str());
 }
 
 }  // namespace
@@ -70,6 +82,10 @@ std::string text_report(const Ledger& ledger, const Circumstances& c, const trac
   if (const Tally t = sum(ledger, &Statement::not_examined); t.count > 0) out += line("content not examined", t);
   const std::vector<Finding> findings = findings_of(ledger);
   for (std::size_t i = 0; i < findings.size() && i < most; ++i) out += text_of(ledger, findings[i], sites);
+  for (const What what : {What::redundant, What::round_trip, What::fresh, What::unused}) {
+    const bool is_found = std::any_of(findings.begin(), findings.end(), [what](const Finding& f) { return f.what == what; });
+    if (is_found) out += std::string("  ") + to_string(what) + ": " + explanation(what) + "\n";
+  }
   if (findings.size() > most) {
     out += "  ... and " + std::to_string(findings.size() - most) + " more, with fewer bytes: SEMCACHE_ADVISOR_REPORT=report.json has all\n";
   }
@@ -79,11 +95,10 @@ std::string text_report(const Ledger& ledger, const Circumstances& c, const trac
 void write_reports(const Ledger& ledger, const Circumstances& circumstances, const Options& options) noexcept {
   try {
     const trace::ReportPlace place = trace::this_process(options.rank);
-    if (options.rank <= 0 && options.report != "stderr") {  // one summary for all ranks; if stderr cannot be written, there is no place for a message
-      (void)!trace::detail::write_all(STDERR_FILENO, text_report(ledger, circumstances, place, most_shown)).empty();
+    if (options.rank <= 0 && options.report != "stderr") {  // one summary for all ranks; if it cannot be written, there is no place for a message
+      (void)trace::detail::write_all(STDERR_FILENO, text_report(ledger, circumstances, place, most_shown));
     }
-    const std::string why = options.report.empty() ? "" : write_report(ledger, circumstances, options, place);
-    if (!why.empty()) base::raw_log("the advisor's report could not be written: %s", why.c_str());
+    if (!options.report.empty()) write_report(ledger, circumstances, options, place);
   } catch (const std::exception& e) {
     base::raw_log("the advisor's report could not be written: %s", e.what());
   }

@@ -26,7 +26,7 @@ Json counters(const Directions& directions) {
   for (const Direction d : {Direction::h2d, Direction::d2h, Direction::d2d, Direction::h2h, Direction::other}) {
     const auto found = directions.find(d);
     const Tally t = found == directions.end() ? Tally{} : found->second;
-    out[to_string(d)] = {{"bytes", t.bytes}, {"count", t.count}};
+    if (d != Direction::other || t.count > 0) out[to_string(d)] = {{"bytes", t.bytes}, {"count", t.count}};
   }
   return out;
 }
