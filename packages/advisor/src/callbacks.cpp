@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -27,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Everything of one process. It is never destroyed, because the last report is written while the process ends.
+/// Everything of one run of Kokkos.
 struct Advisor {
   explicit Advisor(std::uint64_t version) { circumstances.interface_version = version; }
 
@@ -148,7 +149,9 @@ void start(std::uint64_t interface_version) noexcept {
     if (const char* const why = why_no_host_memory(); *why != '\0') {
       base::raw_log("the advisor counts copies and compares no contents: %s", why);
     }
-    advisor.store(new Advisor(interface_version));
+    // Never destroyed: other threads may be in a callback, and the last report is written while the process ends.
+    static std::list<Advisor>& all = *new std::list<Advisor>;
+    advisor.store(&all.emplace_back(interface_version));
   } catch (const std::exception& e) {
     base::raw_log("the advisor does not start, and the program goes on: %s", e.what());
   }
