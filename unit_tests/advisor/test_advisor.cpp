@@ -64,20 +64,23 @@ TEST(Advisor, ACopyByKernelsIsJudgedByWhatItLeaves) {
 }
 
 TEST(Advisor, ContentThatWasThereByChanceIsPossibleOnly) {
-  Bytes from = counted(100), to = from, later = from;
+  Bytes from = counted(100), to = from, later = from, source = from;
   Session s;
   s.allocate("to", to.data(), 100);
-  s.copy(to.data(), from.data(), 100);  // nothing has been written to this memory
+  s.copy(to.data(), from.data(), 100);  // no copy has brought anything to this memory
   s.copy(to.data(), from.data(), 100);
   s.allocate("later", later.data(), 100);
-  s.kernel();  // may have written it
+  s.kernel();  // may have written it, or not
   s.copy(later.data(), from.data(), 100);
+  s.allocate("source", source.data(), 100);
+  s.copy(to.data(), source.data(), 100);  // whoever copies from memory means what is there
+  s.copy(source.data(), to.data(), 100);
 
   const Json r = s.report();
-  EXPECT_EQ(found(r, "fresh"), 1u);
-  EXPECT_EQ(found(r, "redundant"), 2u);
-  EXPECT_EQ(r["advisor"]["saves"]["certain"]["count"], 2);
-  EXPECT_EQ(r["advisor"]["saves"]["possible"]["count"], 1);
+  EXPECT_EQ(found(r, "fresh"), 2u);
+  EXPECT_EQ(found(r, "redundant"), 3u);
+  EXPECT_EQ(r["advisor"]["saves"]["certain"]["count"], 3);
+  EXPECT_EQ(r["advisor"]["saves"]["possible"]["count"], 2);
 }
 
 TEST(Advisor, MemoryThatIsGivenOutAgainHasNoPast) {

@@ -29,20 +29,15 @@ struct Unused {
 
 struct Allocation {
   std::uint64_t serial = 0, bytes = 0;
-  std::uint64_t launches = 0;  ///< before it
   std::uint32_t label = 0;
-  bool used = false;           ///< by a copy, to or from it, or a fill
+  bool used = false;  ///< by a copy, to or from it, or a fill
   Unused unused;
 };
 
 /// The allocations that Kokkos has announced and that are alive, by address.
 class Allocations {
  public:
-  Allocation& add(std::uintptr_t address, std::uint64_t bytes, std::uint32_t label, std::uint64_t launches) {
-    Allocation& a = live_[address];
-    a = Allocation{++serials_, bytes, launches, label, false, {}};
-    return a;
-  }
+  void add(std::uintptr_t address, std::uint64_t bytes, std::uint32_t label) { live_[address] = Allocation{++serials_, bytes, label, false, {}}; }
   /// Returns the allocation that begins at this address; nullptr: none does.
   [[nodiscard]] Allocation* at(std::uintptr_t address) {
     const auto found = live_.find(address);

@@ -24,9 +24,11 @@ class DigestSum {
   /// Adds the bytes behind those that were added before. @pre all earlier pieces had a multiple of 8 bytes
   void add(const unsigned char* p, std::size_t bytes) noexcept {
     using namespace device::detail;
-    std::uint64_t first = 0, second = 0, position = bytes_ / 8;
+    constexpr std::uint64_t step = 0x9e3779b97f4a7c15ULL;  // as in digest_term
+    std::uint64_t first = 0, second = 0, at = bytes_ / 8 * step;
     const auto take = [&](std::uint64_t word) {
-      const std::uint64_t mixed = digest_mix(word), at = ++position * 0x9e3779b97f4a7c15ULL;
+      const std::uint64_t mixed = digest_mix(word);
+      at += step;
       first += digest_mix(mixed + at);
       second += digest_mix(mixed ^ (at * 3));
     };

@@ -62,8 +62,8 @@ std::string advice(const Ledger& ledger, const Finding& finding, const std::stri
              (s.restored.count == 0 ? "The destination had it still, so the copy is not needed." : restored);
     }
     case What::fresh:
-      return "In " + of_copies + " the destination had the content already, in memory to which nothing had been written since it was "
-             "allocated: its initial value, or chance.";
+      return "In " + of_copies + " the destination had the content already, in memory that no copy had used since it was allocated: its "
+             "initial value, a kernel's result, or chance.";
     case What::unused:
       return "In " + of_copies + " the content was overwritten or freed before a kernel or a copy of Kokkos could use it. It was moved for "
              "nothing, unless a library or a kernel outside Kokkos has used it.";

@@ -13,7 +13,7 @@ namespace semcache::advisor {
 enum class What : std::uint8_t {
   redundant,   ///< certain: the destination had the content
   round_trip,  ///< certain: the content came back unchanged; where the destination had it still, the copy is also redundant
-  fresh,       ///< possible: as redundant, in memory to which nothing had been written
+  fresh,       ///< possible: as redundant, in memory that no copy had used
   unused,      ///< possible: overwritten or freed before anything that Kokkos announces used it
 };
 [[nodiscard]] const char* to_string(What what) noexcept;

@@ -20,7 +20,7 @@ std::pair<Place, Place> in_order(Place a, Place b) { return a < b ? std::pair(a,
 }  // namespace
 
 void Ledger::allocated(std::uintptr_t address, std::uint64_t bytes, std::string_view label) {
-  allocations_.add(address, bytes, labels_.number_of(label), launches_.count());
+  allocations_.add(address, bytes, labels_.number_of(label));
 }
 
 void Ledger::freed(std::uintptr_t address) {
@@ -80,7 +80,7 @@ Ledger::Changed Ledger::examine(const Copy& copy, Statement& s, const Allocation
     s.not_examined.add(copy.bytes, copy.seconds);
   }
   const bool unchanged = copy.to_before && after && *copy.to_before == *after;
-  const bool untouched = to.allocation != nullptr && !to.allocation->used && to.allocation->launches == launches_.count();
+  const bool untouched = to.allocation != nullptr && !to.allocation->used;
 
   if (pairs_.size() >= most_pairs) {
     pairs_.clear();

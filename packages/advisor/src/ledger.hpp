@@ -76,7 +76,7 @@ struct Statement {
   Direction direction = Direction::other;
   Tally copies;
   Tally redundant;    ///< the destination had the content
-  Tally fresh;        ///< so it had, in memory to which nothing had been written yet: by chance, or from the view's initialisation
+  Tally fresh;        ///< so it had, in memory that no copy had used yet: from the view's initialisation, by a kernel, or by chance
   Tally round_trips;  ///< the content had come from the destination, with an earlier copy, and was unchanged
   Tally restored;     ///< the part of `round_trips` whose destination had changed meanwhile
   Tally unused;       ///< overwritten or freed before any kernel or copy of Kokkos ran that could have used it

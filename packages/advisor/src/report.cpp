@@ -28,7 +28,7 @@ const char* explanation(What what) noexcept {
   switch (what) {
     case What::redundant: return "the destination had the content already";
     case What::round_trip: return "the content had come from the destination, and came back unchanged";
-    case What::fresh: return "the destination had the content, in memory that nothing had written: its initial value, or chance";
+    case What::fresh: return "the destination had the content, in memory that no copy had used: its initial value, a kernel's result, or chance";
     case What::unused: return "the content was overwritten or freed before a kernel or a copy of Kokkos could use it";
   }
   return "";
@@ -76,7 +76,7 @@ std::string text_report(const Ledger& ledger, const Circumstances& c, const trac
   out += text;
   out += line("between views", sum(ledger, &Statement::copies));
   out += line("certain: the destination had the content", sum(ledger, &Statement::redundant));
-  out += line("possible: it had it, in memory never written", sum(ledger, &Statement::fresh));
+  out += line("possible: it had it, before any other copy", sum(ledger, &Statement::fresh));
   out += line("possible: overwritten or freed without a use", sum(ledger, &Statement::unused));
   out += line("came back unchanged (most are counted above)", sum(ledger, &Statement::round_trips));
   if (const Tally t = sum(ledger, &Statement::not_examined); t.count > 0) out += line("content not examined", t);
