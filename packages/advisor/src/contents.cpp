@@ -16,7 +16,7 @@
 namespace semcache::advisor {
 namespace {
 
-constexpr std::size_t host_piece = 64 << 10;  // stays in the processor's cache
+constexpr std::size_t host_piece = 16 << 10;  // stays in the processor's cache, and fits on small stacks of threads
 
 /// Reads by a system call, which fails where an access would fault: the range may be longer than the memory (a copy between views
 /// with gaps names one length for both sides), protected, or freed by another thread meanwhile.
