@@ -33,7 +33,7 @@ Outcome run(const std::string& settings, const std::string& command) {
   return r;
 }
 
-/// Kokkos before 3.7 knows the first variable only; later ones warn of it, or want both to agree.
+/// Old versions of Kokkos know the first variable only; later ones warn of it, and want both to agree.
 const std::string with_advisor = "KOKKOS_PROFILE_LIBRARY=" ADVISOR " KOKKOS_TOOLS_LIBS=" ADVISOR " SEMCACHE_ADVISOR_REPORT=";
 
 Json report_of(const std::string& command, const std::string& settings = {}) {
