@@ -196,7 +196,12 @@ void read_emulated_machine(const Variable& variable, std::string_view text, Conf
   configuration.emulated_machine = read_machine(content, path);
 }
 
+/// The advisor (packages/advisor) reads its variables itself. They are known here, so that they are not taken for misspelt ones.
+void leave_to_advisor(const Variable&, std::string_view, Configuration&) {}
+
 constexpr Variable known_variables[] = {
+    {"SEMCACHE_ADVISOR_LARGEST", "a number of bytes, for the advisor", &leave_to_advisor},
+    {"SEMCACHE_ADVISOR_REPORT", "as SEMCACHE_REPORT, for the advisor", &leave_to_advisor},
     {"SEMCACHE_DEVICE", "auto, emulated or cuda", &read_choice<&Configuration::device>},
     {"SEMCACHE_DEVICES", "a count from 1 to 16 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone), with the host's "
      "processor or not (host,0,2)",
