@@ -74,5 +74,7 @@ def bytes_of_iterations(timeline, found):
         if i < 0 or (end is not None and at >= end):
             outside[direction] = outside.get(direction, 0) + size
         else:
-            inside.setdefault(direction, [0] * len(begins))[i] += size
+            if direction not in inside:
+                inside[direction] = [0] * len(begins)
+            inside[direction][i] += size
     return inside, outside

@@ -65,11 +65,12 @@ class Summary:
         return self._by_iteration() or self._by_bins()
 
     def _by_iteration(self):
-        rows, outside, names, processes, longest = {}, Counter(), None, 0, 0
+        rows, outside, names, processes, longest, last_ends = {}, Counter(), None, 0, 0, True
         for t in self.timelines:
             found = t.launches.iterations() if t.copies_complete else None
             if not found or (names and found["names"] != names):
                 return None
+            last_ends = last_ends and found["end"] is not None
             names, processes, longest = found["names"], processes + 1, max(longest, len(found["begins"]))
             inside, beyond = bytes_of_iterations(t, found)
             outside.update(beyond)
@@ -81,7 +82,7 @@ class Summary:
         together = -(-longest // BARS)
         series = {d: [sum(row[i:i + together]) for i in range(0, longest, together)] for d, row in rows.items()}
         return {"kind": "iterations", "count": longest, "together": together, "series": series, "launches": names,
-                "outside": dict(outside), "processes": processes}
+                "outside": dict(outside), "last_ends": last_ends, "processes": processes}
 
     def _by_bins(self):
         end = max(s + t.end_us for s, t in zip(self.shifts_us, self.timelines)) or 1.0

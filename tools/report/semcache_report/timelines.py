@@ -26,7 +26,9 @@ class TimeBins:
             self.width_us *= 2
             for bins in self.bytes.values():
                 bins[:] = [a + b for a, b in zip(bins[::2], bins[1::2])] + [0] * (BINS // 2)
-        self.bytes.setdefault(direction, [0] * BINS)[int(at_us / self.width_us)] += size
+        if direction not in self.bytes:
+            self.bytes[direction] = [0] * BINS
+        self.bytes[direction][int(at_us / self.width_us)] += size
 
 
 class Timeline:
@@ -118,7 +120,11 @@ class Timeline:
         above.append(span[END])
         if len(above) > 64:
             del above[0]
-        self.lanes.setdefault(row, {}).setdefault(depth, []).append(span)
+        spans = self.lanes.setdefault(row, {}).setdefault(depth, [])
+        if spans and 0 <= span[END] - spans[-1][BEGIN] <= self.resolution_us and span[BEGIN] >= spans[-1][BEGIN]:
+            spans[-1] = _both(spans[-1], span)
+            return
+        spans.append(span)
         self.spans += 1
         if self.spans > 2 * self._most_spans:
             self._thin_out()
@@ -151,7 +157,7 @@ def _joined(spans, resolution):
 
 
 def _both(a, b):
-    names = a[NAMES] if set(b[NAMES]) <= set(a[NAMES]) else tuple(dict.fromkeys(a[NAMES] + b[NAMES]))[:MOST_NAMES_OF_A_SPAN + 1]
+    names = a[NAMES] if all(n in a[NAMES] for n in b[NAMES]) or len(a[NAMES]) > MOST_NAMES_OF_A_SPAN else tuple(dict.fromkeys(a[NAMES] + b[NAMES]))[:MOST_NAMES_OF_A_SPAN + 1]
     larger = a if (a[BYTES], a[END] - a[BEGIN]) >= (b[BYTES], b[END] - b[BEGIN]) else b
     return (a[BEGIN], max(a[END], b[END]), larger[KIND], names, a[BYTES] + b[BYTES], a[SITE] if a[SITE] == b[SITE] else "",
             a[COUNT] + b[COUNT], a[DETAIL] if a[DETAIL] == b[DETAIL] else "")
