@@ -9,6 +9,7 @@ from .reports import Reports
 from .timelines import Timeline
 
 REPORT_VERSION = TIMELINE_VERSION = 1
+FEWEST_SPANS = 160  # of a timeline, however many there are
 
 
 @dataclass
@@ -28,7 +29,7 @@ def read_all(paths, spans):
     inputs = Inputs()
     for path in paths:
         try:
-            _read(path, max(40, spans // len(paths)), inputs)
+            _read(path, max(FEWEST_SPANS, spans // len(paths)), inputs)
         except Unusable as e:
             inputs.problems.append(f"{path}: {e}")
         except IsADirectoryError:

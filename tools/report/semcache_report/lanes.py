@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
 """The timeline as the page's script reads it: columns of whole numbers for each lane, and one list of texts for all."""
-from .figures import who
 from .timelines import BEGIN, BYTES, COUNT, DETAIL, END, KIND, NAMES, SITE
 
 PER_US = 10  # times are in tenths of a microsecond
@@ -25,7 +24,8 @@ def lanes_data(timelines, shifts_us):
     texts, groups = _Texts(), []
     for timeline, shift in zip(timelines, shifts_us):
         lanes = [_lane(timeline, row, shift, texts) for row in sorted(timeline.lanes, key=lambda r: (not isinstance(r, int), str(r) if not isinstance(r, int) else r))]
-        groups.append({"name": who(timeline.process_key), "lanes": lanes})
+        rank, host, process = timeline.process_key
+        groups.append({"name": f"rank {rank} on {host}, process {process}", "lanes": lanes})
     end = max((s + t.end_us for s, t in zip(shifts_us, timelines)), default=0)
     return {"texts": texts.all, "groups": groups, "end": int(end * PER_US) + 1}
 

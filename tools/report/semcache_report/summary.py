@@ -131,7 +131,7 @@ class Summary:
                 differ.append(f"{who(t.process_key)} (" + ", ".join(
                     f"{d}: {t.sums.get(d, {'bytes': 0})['bytes']:,} of {mine.get(d, 0):,} bytes" for d in wrong) + ")")
         if differ:
-            self.timeline_notes.append(f"The timeline's copies are not all that the report counts: {_some(differ)}. The figures elsewhere are the report's.")
+            self.timeline_notes.append(f"The timeline's copies are not all that the report counts: {_some(differ, 3)}. The figures elsewhere are the report's.")
 
 
 def _common_time(timelines):
@@ -161,5 +161,5 @@ def _sorted(named):
     return sorted(rows, key=lambda r: (-r[1]["moved"], -r[1]["avoided"] - r[1]["dropped"] - r[1]["deferred"] - r[1]["within"], -r[1]["host_faults"], r[0]))
 
 
-def _some(texts):
-    return ", ".join(texts[:MOST_NAMED]) + (f" and {len(texts) - MOST_NAMED:,} more" if len(texts) > MOST_NAMED else "")
+def _some(texts, most=MOST_NAMED):
+    return ", ".join(texts[:most]) + (f" and {len(texts) - most:,} more" if len(texts) > most else "")

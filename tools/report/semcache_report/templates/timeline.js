@@ -71,7 +71,7 @@ const timeline = (() => {
       const is_found = matching && matches(lane, i), place = Math.round(left * 2) * 4 + (flat ? 0 : lane.r[i]);
       if (w <= 1 && place === last && !is_found) continue;  // it would be drawn over its neighbour
       last = place;
-      pen.globalAlpha = matching && !is_found ? 0.18 : 1;
+      pen.globalAlpha = matching && !is_found ? 0.18 : lane.c[i] > 1 ? 0.6 : 1;  // a joined span was not busy all the time
       pen.fillStyle = colours[texts[lane.k[i]]] || colours.soft;
       const y = top + (flat ? 0 : lane.r[i] * rowHeight), h = flat ? high : rowHeight - 1;
       pen.fillRect(left, y, w, h);
@@ -122,7 +122,10 @@ const timeline = (() => {
       pen.fillStyle = colours.line;
       lines.forEach((t) => pen.fillRect(x(t), top, 0.5, row.height));
       if (row.lane) paintSpans(row.lane, top + 2, 0, false);
-      else if (!row.group.open) row.group.lanes.forEach((lane) => paintSpans(lane, top + 5, headHeight - 11, true));
+      else if (!row.group.open) {
+        const strip = (headHeight - 5) / row.group.lanes.length;
+        row.group.lanes.forEach((lane, at) => paintSpans(lane, top + 2 + at * strip, Math.max(1, strip), true));
+      }
       pen.fillStyle = row.lane ? colours.paper : colours.panel;
       pen.fillRect(4, top, !row.lane && row.group.open ? width : gutter - 5, row.height - 1);
       pen.fillStyle = colours.ink;
@@ -162,7 +165,11 @@ const timeline = (() => {
     x.domain([start, start + size]);
     draw();
   };
-  const zoom = (factor, px = (gutter + width) / 2) => {
+  const centre = () => {  // of a zoom without a pointer: what is chosen, if one sees it
+    const px = chosen ? x(chosen.lane.t[chosen.i] + chosen.lane.d[chosen.i] / 2) : 0;
+    return px > gutter && px < width ? px : (gutter + width) / 2;
+  };
+  const zoom = (factor, px = centre()) => {
     const [from, to] = x.domain(), t = Math.min(to, Math.max(from, x.invert(px)));
     setView(t - (t - from) * factor, t + (to - t) * factor);
   };
