@@ -69,10 +69,10 @@ class Figures(PageTest):
     def test_two_files_of_one_name_are_not_guessed(self):
         for folder in ("a", "b"):
             os.mkdir(self.path(folder))
-            self.put(folder + "/solve.cpp", "\n" * 41 + folder + "line\n")
+            self.put(folder + "/solve.cpp", "\n" * 41 + folder + " was guessed\n")
         text = text_of(self.make(self.put("r.json", report()), "--source", self.folder))
         self.assertIn("there are 2 files of this name", text)
-        self.assertNotIn("aline", text)
+        self.assertNotIn("was guessed", text)
 
 
 class Missing(PageTest):

@@ -61,8 +61,8 @@ const page = (() => {
       .call(byteAxis(most, 4).scale(y).orient("left").innerTickSize(-(width - left)));
     const row = svg.selectAll("g.row").data(rows).enter().append("g").attr({class: "row", transform: (r, i) => `translate(${left + i * step},0)`});
     directions.forEach(([key, name], i) => {
-      const upTo = (r) => directions.slice(0, i + 1).reduce((all, [k]) => all + r[k], 0);
-      row.filter((r) => r[key] > 0).append("rect").attr({class: key, x: (step - thick) / 2, width: thick, y: (r) => y(upTo(r)), height: (r) => Math.max(0.5, y(0) - y(r[key]))})
+      const through = (r) => directions.slice(0, i + 1).reduce((all, [k]) => all + r[k], 0);
+      row.filter((r) => r[key] > 0).append("rect").attr({class: key, x: (step - thick) / 2, width: thick, y: (r) => y(through(r)), height: (r) => Math.max(0.5, y(0) - y(r[key]))})
         .append("title").text((r) => `${title(r)}, ${name}: ${exact(r[key])}`);
     });
     axis.forEach(([place, text, anchor]) => svg.append("text").attr({x: left + place * (width - left), y: height - 6, "text-anchor": anchor}).text(text));
