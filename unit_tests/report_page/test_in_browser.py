@@ -39,8 +39,17 @@ class InBrowser(PageTest):
         files = []
         for rank in (0, 1):
             labels = {"values": {"h2d": 2000, "avoided": 5000}, LONG: {"d2h": 300 + rank}, "</script><b>": {"h2d": 1}}
-            files += [self.put(f"r{rank}.json", report(rank=rank, labels=labels, sites={LONG + "/solve.cpp:42 in solve": {"h2d": 2000}}, advice=["Came back from a device: " + LONG])),
-                      self.put(f"t{rank}.json", timeline(events + [copy(202, 300 + rank, LONG, 3, "device 0", "host"), copy(204, 1, "</script><b>")], rank=rank))]
+            files += [
+                self.put(
+                    f"r{rank}.json",
+                    report(
+                        rank=rank, labels=labels, sites={LONG + "/solve.cpp:42 in solve": {"h2d": 2000}}, advice=["Came back from a device: " + LONG]
+                    ),
+                ),
+                self.put(
+                    f"t{rank}.json", timeline(events + [copy(202, 300 + rank, LONG, 3, "device 0", "host"), copy(204, 1, "</script><b>")], rank=rank)
+                ),
+            ]
         self.make(*files)
 
     def open(self, width=1280, scheme="light"):
@@ -60,20 +69,26 @@ class InBrowser(PageTest):
                 self.assertLessEqual(js("return document.documentElement.scrollWidth"), width)
                 self.assertEqual(js("return document.querySelector('[data-total=h2d]').dataset.bytes"), "4002")
                 self.assertEqual(js("return document.querySelector('[data-total=avoided]').firstChild.textContent"), "9.77 KiB")
-                self.assertEqual(js("return [...document.querySelectorAll('#label-table td[data-bytes]')].map(e => e.dataset.bytes)"), ["4000", "601", "2"])
+                self.assertEqual(
+                    js("return [...document.querySelectorAll('#label-table td[data-bytes]')].map(e => e.dataset.bytes)"), ["4000", "601", "2"]
+                )
                 self.assertEqual(js("return d3.selectAll('#label-chart g.row').data().map(r => r.h2d)"), [4000, 0, 2])
-                self.assertEqual(js("return d3.selectAll('#time-chart g.row').data().map(r => r.h2d)"), [200] * 19 + [202])  # the last one ends with the program
+                self.assertEqual(
+                    js("return d3.selectAll('#time-chart g.row').data().map(r => r.h2d)"), [200] * 19 + [202]
+                )  # the last one ends with the program
                 self.assertEqual(js("return timeline.spans()"), 124)
                 self.assertGreater(self.contrast(), 4.5, (width, scheme))
 
     def contrast(self):
         """Returns the least contrast of text with what is behind it."""
-        return self.browser.execute_script("""
+        return self.browser.execute_script(
+            """
             const parse = (c) => c.match(/[\\d.]+/g).map(Number), light = (c) => d3.sum([0.2126, 0.7152, 0.0722], (w, i) => {
               const v = c[i] / 255; return w * (v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4)); });
             const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
             return Math.min(...[...document.querySelectorAll('body *')].filter(e => !e.closest('svg, script') && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())).map(e => {
-              const a = light(parse(getComputedStyle(e).color)), b = light(behind(e)); return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }));""")
+              const a = light(parse(getComputedStyle(e).color)), b = light(behind(e)); return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }));"""
+        )
 
     def test_zoom_and_move(self):
         js = self.open()
@@ -91,8 +106,11 @@ class InBrowser(PageTest):
         self.assertLess(view()[0], before[0])
         lanes.send_keys("0")
         self.assertEqual(view(), whole)
-        js("""const r = arguments[0].getBoundingClientRect();
-              document.getElementById('tl-canvas').dispatchEvent(new WheelEvent('wheel', {deltaY: -300, clientX: r.left + r.width / 2, clientY: r.top + 60, bubbles: true, cancelable: true}))""", lanes)
+        js(
+            """const r = arguments[0].getBoundingClientRect();
+              document.getElementById('tl-canvas').dispatchEvent(new WheelEvent('wheel', {deltaY: -300, clientX: r.left + r.width / 2, clientY: r.top + 60, bubbles: true, cancelable: true}))""",
+            lanes,
+        )
         self.assertLess(view()[1] - view()[0], whole[1] - whole[0])
         self.by_id("tl-all").click()
         self.assertEqual(view(), whole)

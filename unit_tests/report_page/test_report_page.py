@@ -34,8 +34,15 @@ class Figures(PageTest):
         self.assertEqual([row["h2d"] for row in data_of(page)["ranks"]], [1000, 1001, 1002])
 
     def test_preserved_is_no_saving(self):
-        page = self.make(self.put("r.json", report(labels={"a": {"saved_link": 5, "saved_device": 6, "saved_host": 7, "h2d": 5}},
-                                                   advice=["Content was saved over the link before it was overwritten: a (5)."])))
+        page = self.make(
+            self.put(
+                "r.json",
+                report(
+                    labels={"a": {"saved_link": 5, "saved_device": 6, "saved_host": 7, "h2d": 5}},
+                    advice=["Content was saved over the link before it was overwritten: a (5)."],
+                ),
+            )
+        )
         self.assertIn('data-total="preserved" data-bytes="18"', page)
         self.assertNotRegex(text_of(page), r"(?i)\bsaved\b")
 
@@ -57,8 +64,12 @@ class Figures(PageTest):
         self.assertIn("Something new. Would not move: not known", text.replace("Something new.Would", "Something new. Would"))
 
     def test_time_at_a_stated_rate(self):
-        one = report(labels={"x": {"h2d": 100, "d2h": 1000}}, advice=["Came back from a device: x."], virtual_seconds=2.0,
-                     virtual_links=[{"name": "device 0 to host", "busy_seconds": 0.5}])
+        one = report(
+            labels={"x": {"h2d": 100, "d2h": 1000}},
+            advice=["Came back from a device: x."],
+            virtual_seconds=2.0,
+            virtual_links=[{"name": "device 0 to host", "busy_seconds": 0.5}],
+        )
         self.assertIn("500 ms of link time at 1.95 KiB/s", text_of(self.make(self.put("r.json", one))))
 
     def test_the_line_of_a_source(self):
@@ -82,6 +93,7 @@ class Missing(PageTest):
 
     def test_a_report_that_is_cut_off_at_any_place(self):
         import json
+
         whole, good = json.dumps(report(rank=1)), self.put("good.json", report())
         for length in random.Random(1).sample(range(1, len(whole) - 1), 12):
             page = self.make(good, self.put("cut.json", whole[:length]), status=1, said="cut.json: ")
@@ -89,17 +101,30 @@ class Missing(PageTest):
 
     def test_a_timeline_that_is_cut_off(self):
         import json
+
         whole = json.dumps(timeline([copy(i, 10) for i in range(100)]))
-        page = self.make(self.put("r.json", report(labels={"values": {"h2d": 1000}})), self.put("t.json", whole[:len(whole) * 3 // 4]), status=1, said="t.json: this timeline is cut off behind")
+        page = self.make(
+            self.put("r.json", report(labels={"values": {"h2d": 1000}})),
+            self.put("t.json", whole[: len(whole) * 3 // 4]),
+            status=1,
+            said="t.json: this timeline is cut off behind",
+        )
         self.assertGreater(sum(data_of(page)["time"]["series"]["h2d"]), 500)
 
     def test_files_of_no_use(self):
         good, folder = self.put("good.json", report()), self.path("folder")
         os.mkdir(folder)
-        for name, content, said in (("empty", "", "it is empty"), ("text", "SemCache report\n", "it is no JSON"), ("list", "[1]", "it is no JSON"), ("other", "{}", "neither a report"),
-                                    ("next", {**report(rank=1), "schema_version": 2}, "its schema_version is 2, and this semcache-report reads 1"),
-                                    ("nexttime", timeline([], semcache_timeline=2), "its semcache_timeline is 2"), ("foreign", {"traceEvents": []}, "not written by SemCache"),
-                                    ("broken", {**report(rank=1), "labels": 7}, '"labels" is no list'), ("again", report(), "there is another report")):
+        for name, content, said in (
+            ("empty", "", "it is empty"),
+            ("text", "SemCache report\n", "it is no JSON"),
+            ("list", "[1]", "it is no JSON"),
+            ("other", "{}", "neither a report"),
+            ("next", {**report(rank=1), "schema_version": 2}, "its schema_version is 2, and this semcache-report reads 1"),
+            ("nexttime", timeline([], semcache_timeline=2), "its semcache_timeline is 2"),
+            ("foreign", {"traceEvents": []}, "not written by SemCache"),
+            ("broken", {**report(rank=1), "labels": 7}, '"labels" is no list'),
+            ("again", report(), "there is another report"),
+        ):
             self.assertIn(said, text_of(self.make(good, self.put(name, content), status=1, said=said)))
             if name != "again":
                 self.refuse(self.path(name), said=said)
@@ -117,11 +142,24 @@ class Missing(PageTest):
         self.assertIn('data-total="h2d" data-bytes="0"', self.make(self.put("r.json", one)))
 
     def test_events_without_time(self):
-        bad = [{"ph": "X", "tid": 1, "name": "a"}, {"ph": "X", "tid": 1, "name": "a", "ts": -5, "dur": 1}, {"ph": "X", "tid": 1, "name": "a", "ts": 1, "dur": float("nan")}, 7]
-        self.make(self.put("t.json", timeline([copy(1, 10)] + bad)), self.put("r.json", report(labels={"values": {"h2d": 10}})), status=1, said="4 events have no time")
+        bad = [
+            {"ph": "X", "tid": 1, "name": "a"},
+            {"ph": "X", "tid": 1, "name": "a", "ts": -5, "dur": 1},
+            {"ph": "X", "tid": 1, "name": "a", "ts": 1, "dur": float("nan")},
+            7,
+        ]
+        self.make(
+            self.put("t.json", timeline([copy(1, 10)] + bad)),
+            self.put("r.json", report(labels={"values": {"h2d": 10}})),
+            status=1,
+            said="4 events have no time",
+        )
 
     def test_clocks_that_differ(self):
-        files = [self.put("0.json", timeline([copy(1, 10)], host="a")), self.put("1.json", timeline([copy(1, 10)], rank=1, host="b", begin_unix_ns=1795920790000000000 - 10**13))]
+        files = [
+            self.put("0.json", timeline([copy(1, 10)], host="a")),
+            self.put("1.json", timeline([copy(1, 10)], rank=1, host="b", begin_unix_ns=1795920790000000000 - 10**13)),
+        ]
         reports = [self.put(f"r{r}.json", report(rank=r, host=h, labels={"values": {"h2d": 10}})) for r, h in ((0, "a"), (1, "b"))]
         text = text_of(self.make(*files, *reports))
         self.assertIn("The clocks of 2 hosts are taken as they are", text)
@@ -130,8 +168,14 @@ class Missing(PageTest):
 
 class Attacks(PageTest):
     def test_names_are_shown_and_never_run(self):
-        one = report(host=HOSTILE, labels={HOSTILE: {"h2d": 10}}, sites={HOSTILE + ":7 in f": {"h2d": 10}}, advice=[HOSTILE],
-                     unknown_launches=[{"name": HOSTILE, "count": 1, "reason": HOSTILE}], library_calls=[{"what": HOSTILE, "count": 1}])
+        one = report(
+            host=HOSTILE,
+            labels={HOSTILE: {"h2d": 10}},
+            sites={HOSTILE + ":7 in f": {"h2d": 10}},
+            advice=[HOSTILE],
+            unknown_launches=[{"name": HOSTILE, "count": 1, "reason": HOSTILE}],
+            library_calls=[{"what": HOSTILE, "count": 1}],
+        )
         page = self.make(self.put("r.json", one), self.put("t.json", timeline([copy(1, 10, name=HOSTILE)], host=HOSTILE)), "--title", HOSTILE)
         self.assertEqual(len(re.findall("<script", page)), page.count('<script type="application/json"') + 3)
         self.assertNotIn("<b>", page)
@@ -145,7 +189,13 @@ class Attacks(PageTest):
 
     def test_a_thousand_ranks(self):
         files = [self.put(f"{r}.json", report(rank=r, host=f"node{r // 8}")) for r in range(1000)]
-        files += [self.put(f"t{r}.json", timeline([e for i in range(60) for e in (launch(10 * i, "a"), copy(10 * i, 10, name=f"n{i}"))], rank=r, host=f"node{r // 8}")) for r in range(0, 1000)]
+        files += [
+            self.put(
+                f"t{r}.json",
+                timeline([e for i in range(60) for e in (launch(10 * i, "a"), copy(10 * i, 10, name=f"n{i}"))], rank=r, host=f"node{r // 8}"),
+            )
+            for r in range(0, 1000)
+        ]
         page = self.make(*files)
         self.assertIn('data-total="h2d" data-bytes="1000000"', page)
         self.assertIn("1,000 processes on 125 hosts", text_of(page))
@@ -155,6 +205,7 @@ class Attacks(PageTest):
         many = 60_000
         with open(self.path("t.json"), "w", encoding="utf-8") as file:
             import json
+
             head = json.dumps(timeline([]))
             file.write(head[:-2])
             for i in range(many):

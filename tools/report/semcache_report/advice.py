@@ -56,7 +56,11 @@ class AdviceOfAll:
         if kind["gain"] and kind["bytes"]:
             _, direction, condition = kind["gain"]
             rate = rates.get(direction)
-            seconds = f"{human_seconds(kind['bytes'] / rate)} of link time at {human_bytes(round(rate))}/s" if rate else "time: not known, no link rate in these files"
+            seconds = (
+                f"{human_seconds(kind['bytes'] / rate)} of link time at {human_bytes(round(rate))}/s"
+                if rate
+                else "time: not known, no link rate in these files"
+            )
             line.update(bytes=kind["bytes"], gain=f"{human_bytes(kind['bytes'])} ({condition})", seconds=seconds)
         return line
 

@@ -28,12 +28,21 @@ example:
 
 
 def parser():
-    p = argparse.ArgumentParser(prog="semcache-report", description=DESCRIPTION.replace("%%", "%"), epilog=EPILOG.replace("%%", "%"),
-                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        prog="semcache-report",
+        description=DESCRIPTION.replace("%%", "%"),
+        epilog=EPILOG.replace("%%", "%"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     p.add_argument("files", metavar="FILE", nargs="+", help="a report or a timeline, in any order")
     p.add_argument("-o", "--output", metavar="FILE", default="semcache-report.html", help="where the page is written (default: %(default)s)")
-    p.add_argument("--source", metavar="DIR", action="append", default=[],
-                   help="a folder with the program's sources, whose lines the page shows; may be given several times")
+    p.add_argument(
+        "--source",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a folder with the program's sources, whose lines the page shows; may be given several times",
+    )
     p.add_argument("--title", metavar="TEXT", default="What moved", help="the page's title (default: %(default)s)")
     p.add_argument("--d3", metavar="FILE", help="a d3.min.js of version 3 with its licence beside it (default: that of Debian's libjs-d3)")
     p.add_argument("--version", action="version", version=f"semcache-report {__version__}")
@@ -53,6 +62,7 @@ def main(arguments=None):
 
 def _make_page(options):
     from . import d3, inputs, page, sources, summary
+
     for folder in options.source:
         if not os.path.isdir(folder):
             raise Failure(f"--source {folder} is no folder")

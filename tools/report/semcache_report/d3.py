@@ -17,8 +17,10 @@ def load(path=None):
         with open(path, encoding="utf-8") as file:
             script = file.read()
     except OSError as e:
-        raise Failure(f"D3, which draws the charts, cannot be read: {path}: {e.strerror}. Please install it: apt-get install libjs-d3 "
-                      "(elsewhere name a d3.min.js of version 3 by --d3)") from None
+        raise Failure(
+            f"D3, which draws the charts, cannot be read: {path}: {e.strerror}. Please install it: apt-get install libjs-d3 "
+            "(elsewhere name a d3.min.js of version 3 by --d3)"
+        ) from None
     version = re.search(r'version:\s*"(\d+)([0-9.]*)"', script)
     if not version or version[1] != "3":
         raise Failure(f"{path} is no D3 of version 3, which libjs-d3 holds: apt-get install libjs-d3")
@@ -32,5 +34,7 @@ def _licence(path):
                 return file.read()
         except OSError:
             continue
-    raise Failure(f"the licence of D3 must be on the page, and there is none beside {path}, nor in /usr/share/doc/libjs-d3/copyright: "
-                  "apt-get install --reinstall libjs-d3")
+    raise Failure(
+        f"the licence of D3 must be on the page, and there is none beside {path}, nor in /usr/share/doc/libjs-d3/copyright: "
+        "apt-get install --reinstall libjs-d3"
+    )

@@ -3,8 +3,26 @@
 """Figures as files have them, and as people read them."""
 import math
 
-TRAFFIC = ("h2d", "d2h", "between_devices", "d2d", "h2h", "filled", "saved_link", "saved_device", "saved_host", "avoided", "deferred", "dropped",
-           "write_through", "read_ahead", "read_ahead_lost", "write_ahead", "unchanged", "written_back")
+TRAFFIC = (
+    "h2d",
+    "d2h",
+    "between_devices",
+    "d2d",
+    "h2h",
+    "filled",
+    "saved_link",
+    "saved_device",
+    "saved_host",
+    "avoided",
+    "deferred",
+    "dropped",
+    "write_through",
+    "read_ahead",
+    "read_ahead_lost",
+    "write_ahead",
+    "unchanged",
+    "written_back",
+)
 EVENTS = ("host_faults", "evictions", "opened", "unannounced", "peer_launches", "launches", "unknown_launches", "native_captures", "device_waits")
 LINKS = ("h2d", "d2h", "between_devices")
 
@@ -29,8 +47,12 @@ def counters(facts):
 def derived(sums):
     """Returns the counters with those that only people read: what crossed a link, what did not leave its memory, and what was preserved."""
     on_device = sums["d2d"] - min(sums["d2d"], sums["between_devices"])
-    return {**sums, "moved": sum(sums[key] for key in LINKS), "preserved": sums["saved_link"] + sums["saved_device"] + sums["saved_host"],
-            "within": on_device + sums["h2h"] + sums["filled"]}
+    return {
+        **sums,
+        "moved": sum(sums[key] for key in LINKS),
+        "preserved": sums["saved_link"] + sums["saved_device"] + sums["saved_host"],
+        "within": on_device + sums["h2h"] + sums["filled"],
+    }
 
 
 def process_key(facts):

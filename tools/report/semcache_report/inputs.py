@@ -15,6 +15,7 @@ FEWEST_SPANS = 160  # of a timeline, however many there are
 @dataclass
 class Inputs:
     """What was read, and a line of text for each thing that is missing or wrong."""
+
     reports: Reports = field(default_factory=Reports)
     timelines: list = field(default_factory=list)
     problems: list = field(default_factory=list)
@@ -74,8 +75,10 @@ def _add_report(report, inputs):
     if "schema_version" not in report:
         raise Unusable("it is neither a report (SEMCACHE_REPORT=name.json) nor a timeline (SEMCACHE_TRACE=name.json)")
     if report["schema_version"] != REPORT_VERSION:
-        raise Unusable(f"its schema_version is {report['schema_version']!r}, and this semcache-report reads {REPORT_VERSION}: "
-                       "use the one that was installed with the library that wrote the report")
+        raise Unusable(
+            f"its schema_version is {report['schema_version']!r}, and this semcache-report reads {REPORT_VERSION}: "
+            "use the one that was installed with the library that wrote the report"
+        )
     lists = {"labels", "call_sites", "links", "unknown_launches", "advice", "library_calls", "devices"}
     for key in {"total", "labels", "call_sites"} - report.keys():
         raise Unusable(f"this report has no \"{key}\"")
@@ -94,8 +97,10 @@ def _add_timeline(path, timeline, other, inputs):
     if "semcache_timeline" not in other:
         raise Unusable("this Trace Event file was not written by SemCache (its otherData has no \"semcache_timeline\")")
     if other["semcache_timeline"] != TIMELINE_VERSION:
-        raise Unusable(f"its semcache_timeline is {other['semcache_timeline']!r}, and this semcache-report reads {TIMELINE_VERSION}: "
-                       "use the one that was installed with the library that wrote the timeline")
+        raise Unusable(
+            f"its semcache_timeline is {other['semcache_timeline']!r}, and this semcache-report reads {TIMELINE_VERSION}: "
+            "use the one that was installed with the library that wrote the timeline"
+        )
     timeline.finish(other)
     timeline.process_key = process_key(other)
     if any(t.process_key == timeline.process_key for t in inputs.timelines):
@@ -103,7 +108,9 @@ def _add_timeline(path, timeline, other, inputs):
     inputs.timelines.append(timeline)
     dropped = {k: n for k, n in timeline.dropped.items() if n}
     if dropped:
-        inputs.problems.append(f"{path}: the program kept no more spans than SEMCACHE_TRACE_SPANS allows; not in this timeline: " +
-                        ", ".join(f"{n:,} of {k}" for k, n in dropped.items()))
+        inputs.problems.append(
+            f"{path}: the program kept no more spans than SEMCACHE_TRACE_SPANS allows; not in this timeline: "
+            + ", ".join(f"{n:,} of {k}" for k, n in dropped.items())
+        )
     if timeline.malformed:
         inputs.problems.append(f"{path}: {timeline.malformed:,} events have no time that could be drawn, and are left out")

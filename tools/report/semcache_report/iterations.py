@@ -34,13 +34,16 @@ class LaunchLog:
         names = list(self._ids)
         for period in _candidates(ids):
             first, length = _longest_run(ids, period)
-            repeated = {names[i] for i in ids[first:first + period]}
+            repeated = {names[i] for i in ids[first : first + period]}
             if length + period < max(3 * period, len(ids) / 3) or (len(repeated) == 1 and repeated <= NO_NAMES):
                 continue
             rounds = (length + period) // period
             end = first + rounds * period
-            return {"names": [names[i] for i in ids[first:first + period]], "begins": list(times[first:end:period]),
-                    "end": times[end] if end < len(times) else None}
+            return {
+                "names": [names[i] for i in ids[first : first + period]],
+                "begins": list(times[first:end:period]),
+                "end": times[end] if end < len(times) else None,
+            }
         return None
 
 

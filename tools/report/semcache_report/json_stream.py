@@ -88,4 +88,4 @@ class JsonStream:
         left = len(self._text) - self._at
         piece = self._file.read(max(CHUNK, left))  # twice as much each time, or a long value would take quadratic time
         self._ended = not piece
-        self._text, self._at = self._text[self._at:] + piece, 0
+        self._text, self._at = self._text[self._at :] + piece, 0

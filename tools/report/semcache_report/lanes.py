@@ -23,7 +23,10 @@ class _Texts:
 def lanes_data(timelines, shifts_us):
     texts, groups = _Texts(), []
     for timeline, shift in zip(timelines, shifts_us):
-        lanes = [_lane(timeline, row, shift, texts) for row in sorted(timeline.lanes, key=lambda r: (not isinstance(r, int), str(r) if not isinstance(r, int) else r))]
+        lanes = [
+            _lane(timeline, row, shift, texts)
+            for row in sorted(timeline.lanes, key=lambda r: (not isinstance(r, int), str(r) if not isinstance(r, int) else r))
+        ]
         rank, host, process = timeline.process_key
         groups.append({"name": f"rank {rank} on {host}, process {process}", "lanes": lanes})
     end = max((s + t.end_us for s, t in zip(shifts_us, timelines)), default=0)

@@ -21,19 +21,43 @@ def render(summary, d3, title):
         import jinja2
     except ImportError:
         raise Failure("Python finds no Jinja2, which makes the page. Please install it: apt-get install python3-jinja2") from None
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
-                                     trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters.update(bytes=human_bytes, seconds=human_seconds, figure=lambda n: f"{n:,}", embedded=embedded)
     rates, rates_from = summary.rates()
     over_time = summary.over_time()
-    data = {"labels": _label_bars(summary.labels), "time": over_time and {k: v for k, v in over_time.items() if k != "launches"}, "ranks": _rank_bars(summary), "timeline": lanes_data(summary.timelines, summary.shifts_us)}
-    sites = [{"name": name, "c": c, "line": line, "place": place} for name, c in summary.sites[:MOST_ROWS] for line, place in [summary.sources.line(name)]]
+    data = {
+        "labels": _label_bars(summary.labels),
+        "time": over_time and {k: v for k, v in over_time.items() if k != "launches"},
+        "ranks": _rank_bars(summary),
+        "timeline": lanes_data(summary.timelines, summary.shifts_us),
+    }
+    sites = [
+        {"name": name, "c": c, "line": line, "place": place} for name, c in summary.sites[:MOST_ROWS] for line, place in [summary.sources.line(name)]
+    ]
     return environment.get_template("page.html.j2").render(
-        title=title, version=__version__, d3=d3, s=summary, total=summary.total, verdict=summary.verdict(), percent=percent, data=data, sites=sites,
+        title=title,
+        version=__version__,
+        d3=d3,
+        s=summary,
+        total=summary.total,
+        verdict=summary.verdict(),
+        percent=percent,
+        data=data,
+        sites=sites,
         total_columns={k for k, n in summary.total.items() if n or k in ("h2d", "d2h", "avoided")},
-        advice=summary.reports.advice.lines(rates), rates=rates, rates_from=rates_from, over_time=over_time, most_rows=MOST_ROWS,
-        most_processes=MOST_PROCESSES, processes=sorted(summary.reports.processes.items()), drawn=_drawn(summary.timelines),
-        style=_file("style.css"), scripts=[_file("charts.js"), _file("timeline.js")])
+        advice=summary.reports.advice.lines(rates),
+        rates=rates,
+        rates_from=rates_from,
+        over_time=over_time,
+        most_rows=MOST_ROWS,
+        most_processes=MOST_PROCESSES,
+        processes=sorted(summary.reports.processes.items()),
+        drawn=_drawn(summary.timelines),
+        style=_file("style.css"),
+        scripts=[_file("charts.js"), _file("timeline.js")],
+    )
 
 
 def embedded(data):
@@ -83,8 +107,13 @@ def _rank_bars(summary):
 
 def _drawn(timelines):
     shown = [t.shown() for t in timelines]
-    return {"events": sum(t.events for t in timelines), "spans": sum(n for n, _ in shown), "joined": sum(n for _, n in shown),
-            "resolution_us": max((t.resolution_us for t in timelines), default=0), "submitted": any(t.transfer_times == "submitted" for t in timelines)}
+    return {
+        "events": sum(t.events for t in timelines),
+        "spans": sum(n for n, _ in shown),
+        "joined": sum(n for _, n in shown),
+        "resolution_us": max((t.resolution_us for t in timelines), default=0),
+        "submitted": any(t.transfer_times == "submitted" for t in timelines),
+    }
 
 
 def _file(name):

@@ -80,9 +80,17 @@ class Summary:
                 for i, value in enumerate(values):
                     row[i] += value
         together = -(-longest // BARS)
-        series = {d: [sum(row[i:i + together]) for i in range(0, longest, together)] for d, row in rows.items()}
-        return {"kind": "iterations", "count": longest, "together": together, "series": series, "launches": names,
-                "outside": dict(outside), "last_ends": last_ends, "processes": processes}
+        series = {d: [sum(row[i : i + together]) for i in range(0, longest, together)] for d, row in rows.items()}
+        return {
+            "kind": "iterations",
+            "count": longest,
+            "together": together,
+            "series": series,
+            "launches": names,
+            "outside": dict(outside),
+            "last_ends": last_ends,
+            "processes": processes,
+        }
 
     def _by_bins(self):
         end = max(s + t.end_us for s, t in zip(self.shifts_us, self.timelines)) or 1.0
@@ -112,7 +120,9 @@ class Summary:
             self.notes.append(f"{who(t.process_key)}: no report; what its timeline shows is counted, and what was avoided is not known")
         without = [key for key in have if key not in {t.process_key for t in self.timelines}]
         if self.timelines and without:
-            self.notes.append(f"no timeline of {len(without):,} process{'es' if len(without) > 1 else ''}: " + _some([who(k) for k in sorted(without)]))
+            self.notes.append(
+                f"no timeline of {len(without):,} process{'es' if len(without) > 1 else ''}: " + _some([who(k) for k in sorted(without)])
+            )
 
     def _note_missing_ranks(self):
         ranks = [key[0] for key in self.reports.processes]
@@ -120,7 +130,9 @@ class Summary:
         if len(missing) > 1000 + len(ranks):
             self.notes.append(f"ranks go up to {max(ranks):,}, and {len(missing):,} of them are missing")
         elif missing:
-            self.notes.append(f"rank{'s' if len(missing) > 1 else ''} {_some([str(r) for r in missing])} of at least {max(ranks) + 1:,} missing: no usable file is theirs")
+            self.notes.append(
+                f"rank{'s' if len(missing) > 1 else ''} {_some([str(r) for r in missing])} of at least {max(ranks) + 1:,} missing: no usable file is theirs"
+            )
 
     def _compare_with_timelines(self):
         differ = []
@@ -128,10 +140,15 @@ class Summary:
             mine = self.reports.processes.get(t.process_key, {})
             wrong = [d for d in ("h2d", "d2h") if mine.get(d, 0) != t.sums.get(d, {"bytes": 0})["bytes"]]
             if wrong and not t.dropped.get("copy"):
-                differ.append(f"{who(t.process_key)} (" + ", ".join(
-                    f"{d}: {t.sums.get(d, {'bytes': 0})['bytes']:,} of {mine.get(d, 0):,} bytes" for d in wrong) + ")")
+                differ.append(
+                    f"{who(t.process_key)} ("
+                    + ", ".join(f"{d}: {t.sums.get(d, {'bytes': 0})['bytes']:,} of {mine.get(d, 0):,} bytes" for d in wrong)
+                    + ")"
+                )
         if differ:
-            self.timeline_notes.append(f"The timeline's copies are not all that the report counts: {_some(differ, 3)}. The figures elsewhere are the report's.")
+            self.timeline_notes.append(
+                f"The timeline's copies are not all that the report counts: {_some(differ, 3)}. The figures elsewhere are the report's."
+            )
 
 
 def _common_time(timelines):
@@ -141,8 +158,10 @@ def _common_time(timelines):
     shifts, notes = [(b - first) / 1000 if b else 0.0 for b in begins], []
     hosts = {t.process_key[1] for t in timelines}
     if len(hosts) > 1:
-        notes.append(f"The clocks of {len(hosts):,} hosts are taken as they are. Nothing in the files tells how far they are apart, so that what "
-                     "happens on one host may be drawn before its cause on another.")
+        notes.append(
+            f"The clocks of {len(hosts):,} hosts are taken as they are. Nothing in the files tells how far they are apart, so that what "
+            "happens on one host may be drawn before its cause on another."
+        )
     longest = max((t.end_us for t in timelines), default=0)
     for i, t in enumerate(timelines):
         if not begins[i]:
@@ -150,15 +169,20 @@ def _common_time(timelines):
     # A clock that is wrong by hours would make everything else a point: such a timeline is drawn from 0.
     far = [i for i, s in enumerate(shifts) if s > 10 * longest + 60e6]
     if far:
-        notes.append(f"{len(far):,} timeline{'s begin' if len(far) > 1 else ' begins'} long after the others have ended (" + _some(
-            [f"{who(timelines[i].process_key)}: {shifts[i] * 1e-6:,.0f} s" for i in far]) + "): other runs, or clocks that differ. Drawn from time 0.")
+        notes.append(
+            f"{len(far):,} timeline{'s begin' if len(far) > 1 else ' begins'} long after the others have ended ("
+            + _some([f"{who(timelines[i].process_key)}: {shifts[i] * 1e-6:,.0f} s" for i in far])
+            + "): other runs, or clocks that differ. Drawn from time 0."
+        )
         shifts = [0.0 if i in far else s for i, s in enumerate(shifts)]
     return shifts, notes
 
 
 def _sorted(named):
     rows = [(name, derived(values)) for name, values in named.items()]
-    return sorted(rows, key=lambda r: (-r[1]["moved"], -r[1]["avoided"] - r[1]["dropped"] - r[1]["deferred"] - r[1]["within"], -r[1]["host_faults"], r[0]))
+    return sorted(
+        rows, key=lambda r: (-r[1]["moved"], -r[1]["avoided"] - r[1]["dropped"] - r[1]["deferred"] - r[1]["within"], -r[1]["host_faults"], r[0])
+    )
 
 
 def _some(texts, most=MOST_NAMED):

@@ -157,7 +157,19 @@ def _joined(spans, resolution):
 
 
 def _both(a, b):
-    names = a[NAMES] if all(n in a[NAMES] for n in b[NAMES]) or len(a[NAMES]) > MOST_NAMES_OF_A_SPAN else tuple(dict.fromkeys(a[NAMES] + b[NAMES]))[:MOST_NAMES_OF_A_SPAN + 1]
+    names = (
+        a[NAMES]
+        if all(n in a[NAMES] for n in b[NAMES]) or len(a[NAMES]) > MOST_NAMES_OF_A_SPAN
+        else tuple(dict.fromkeys(a[NAMES] + b[NAMES]))[: MOST_NAMES_OF_A_SPAN + 1]
+    )
     larger = a if (a[BYTES], a[END] - a[BEGIN]) >= (b[BYTES], b[END] - b[BEGIN]) else b
-    return (a[BEGIN], max(a[END], b[END]), larger[KIND], names, a[BYTES] + b[BYTES], a[SITE] if a[SITE] == b[SITE] else "",
-            a[COUNT] + b[COUNT], a[DETAIL] if a[DETAIL] == b[DETAIL] else "")
+    return (
+        a[BEGIN],
+        max(a[END], b[END]),
+        larger[KIND],
+        names,
+        a[BYTES] + b[BYTES],
+        a[SITE] if a[SITE] == b[SITE] else "",
+        a[COUNT] + b[COUNT],
+        a[DETAIL] if a[DETAIL] == b[DETAIL] else "",
+    )

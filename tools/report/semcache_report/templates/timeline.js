@@ -8,12 +8,23 @@ const timeline = (() => {
   if (!box) return null;
   const canvas = document.getElementById("tl-canvas"), space = document.getElementById("tl-space"), pen = canvas.getContext("2d");
   const element = (name) => document.getElementById("tl-" + name);
-  const kindNames = {h2d: "copy to a device", d2h: "copy to the host", between_devices: "copy between devices", inside: "copy within a memory",
-    fill: "fill", map: "map memory", evict: "evict", fault: "host fault", launch: "launch", wait: "wait"};
+  const kindNames = {
+    h2d: "copy to a device",
+    d2h: "copy to the host",
+    between_devices: "copy between devices",
+    inside: "copy within a memory",
+    fill: "fill",
+    map: "map memory",
+    evict: "evict",
+    fault: "host fault",
+    launch: "launch",
+    wait: "wait"
+  };
   const axisHeight = 24, headHeight = 24, rowHeight = 13, gap = 5, columns = "tdrknbcsw";
   const texts = data.texts, time = (tenths) => page.humanTime(tenths / 10);
   const x = d3.scale.linear().domain([0, data.end]);
-  let width = 0, height = 0, gutter = 0, rows = [], colours = {}, found = [], at = -1, chosen = null, hovered = null, cursor = 0, matching = null, frame = 0;
+  let width = 0, height = 0, gutter = 0, rows = [], colours = {}, found = [], at = -1, chosen = null, hovered = null, cursor = 0, matching = null,
+      frame = 0;
 
   const unpack = (lane) => {
     const size = lane.t.length;
@@ -26,7 +37,10 @@ const timeline = (() => {
       lane[key] = plain;
     }
   };
-  data.groups.forEach((group) => { group.open = data.groups.length <= 4; group.lanes.forEach(unpack); });
+  data.groups.forEach((group) => {
+    group.open = data.groups.length <= 4;
+    group.lanes.forEach(unpack);
+  });
 
   const layOut = () => {
     let top = axisHeight;
@@ -57,9 +71,15 @@ const timeline = (() => {
   };
   const readColours = () => {
     const style = getComputedStyle(document.documentElement);
-    for (const name of ["paper", "ink", "soft", "line", "panel", "link", "found", ...Object.keys(kindNames)]) colours[name] = style.getPropertyValue("--" + name).trim();
+    for (const name of ["paper", "ink", "soft", "line", "panel", "link", "found", ...Object.keys(kindNames)])
+      colours[name] = style.getPropertyValue("--" + name).trim();
   };
-  const draw = () => { frame = frame || requestAnimationFrame(() => { frame = 0; paint(); }); };
+  const draw = () => {
+    frame = frame || requestAnimationFrame(() => {
+              frame = 0;
+              paint();
+            });
+  };
 
   const paintSpans = (lane, top, high, flat) => {
     const [from, to] = x.domain(), scale = (width - 8 - gutter) / (to - from);
@@ -67,7 +87,8 @@ const timeline = (() => {
     for (let i = 0; i < lane.t.length; ++i) {
       const begin = lane.t[i], end = begin + lane.d[i];
       if (end < from || begin > to) continue;
-      const left = Math.max(gutter, gutter + (begin - from) * scale), right = Math.min(width - 8, gutter + (end - from) * scale), w = Math.max(1, right - left);
+      const left = Math.max(gutter, gutter + (begin - from) * scale), right = Math.min(width - 8, gutter + (end - from) * scale),
+            w = Math.max(1, right - left);
       const is_found = matching && matches(lane, i), place = Math.round(left * 2) * 4 + (flat ? 0 : lane.r[i]);
       if (w <= 1 && place === last && !is_found) continue;  // it would be drawn over its neighbour
       last = place;
@@ -104,7 +125,9 @@ const timeline = (() => {
     pen.fillStyle = colours.soft;
     pen.textAlign = "center";
     const ticks = x.ticks(Math.max(2, Math.floor((width - gutter) / 110)));
-    ticks.forEach((t) => { if (x(t) > gutter + 16 && x(t) < width - 30) pen.fillText(time(t), x(t), axisHeight / 2); });
+    ticks.forEach((t) => {
+      if (x(t) > gutter + 16 && x(t) < width - 30) pen.fillText(time(t), x(t), axisHeight / 2);
+    });
     pen.textAlign = "left";
     pen.fillRect(0, axisHeight - 1, width, 0.5);
   };
@@ -117,8 +140,14 @@ const timeline = (() => {
     rows.forEach((row, i) => {
       const top = row.top - shift;
       if (top + row.height < axisHeight || top > height) return;
-      if (!row.lane) { pen.fillStyle = colours.panel; pen.fillRect(0, top, width, row.height - 1); }
-      if (i === cursor && document.activeElement === box) { pen.fillStyle = colours.link; pen.fillRect(0, top, 3, row.height - 2); }
+      if (!row.lane) {
+        pen.fillStyle = colours.panel;
+        pen.fillRect(0, top, width, row.height - 1);
+      }
+      if (i === cursor && document.activeElement === box) {
+        pen.fillStyle = colours.link;
+        pen.fillRect(0, top, 3, row.height - 2);
+      }
       pen.fillStyle = colours.line;
       lines.forEach((t) => pen.fillRect(x(t), top, 0.5, row.height));
       if (row.lane) paintSpans(row.lane, top + 2, 0, false);
@@ -129,7 +158,8 @@ const timeline = (() => {
       pen.fillStyle = row.lane ? colours.paper : colours.panel;
       pen.fillRect(4, top, !row.lane && row.group.open ? width : gutter - 5, row.height - 1);
       pen.fillStyle = colours.ink;
-      const narrow = gutter < 120, name = row.lane && narrow ? row.lane.name.replace(/device /g, "dev ").replace("host thread", "thread") : (row.lane || row.group).name;
+      const narrow = gutter < 120,
+            name = row.lane && narrow ? row.lane.name.replace(/device /g, "dev ").replace("host thread", "thread") : (row.lane || row.group).name;
       if (row.lane) paintName(name, narrow ? 12 : 22, top + 8, gutter - (narrow ? 16 : 28));
       else paintName((row.group.open ? "▾ " : "▸ ") + name, 6, top + headHeight / 2, row.group.open ? width - 12 : gutter - 12);
     });
@@ -155,7 +185,10 @@ const timeline = (() => {
     for (let i = 0; i < lane.t.length; ++i) {
       if (lane.r[i] !== depth) continue;
       const away = Math.max(lane.t[i] - t, t - lane.t[i] - lane.d[i], 0);
-      if (away < nearest || (away === 0 && best === null)) { nearest = away; best = {lane, i}; }
+      if (away < nearest || (away === 0 && best === null)) {
+        nearest = away;
+        best = {lane, i};
+      }
     }
     return best;
   };
@@ -173,8 +206,16 @@ const timeline = (() => {
     const [from, to] = x.domain(), t = Math.min(to, Math.max(from, x.invert(px)));
     setView(t - (t - from) * factor, t + (to - t) * factor);
   };
-  const pan = (share) => { const [from, to] = x.domain(); setView(from + (to - from) * share, to + (to - from) * share); };
-  const fold = (groups, open) => { groups.forEach((group) => { group.open = open; }); layOut(); };
+  const pan = (share) => {
+    const [from, to] = x.domain();
+    setView(from + (to - from) * share, to + (to - from) * share);
+  };
+  const fold = (groups, open) => {
+    groups.forEach((group) => {
+      group.open = open;
+    });
+    layOut();
+  };
   const scrollTo = (row) => {
     if (row.top < box.scrollTop + axisHeight) box.scrollTop = row.top - axisHeight;
     else if (row.top + row.height > box.scrollTop + height) box.scrollTop = row.top + row.height - height;
@@ -184,8 +225,14 @@ const timeline = (() => {
     const wanted = element("search").value.trim().toLowerCase();
     found = [];
     at = -1;
-    matching = wanted === "" ? null : Uint8Array.from(texts, (text) => text.toLowerCase().includes(wanted) || (kindNames[text] || "").includes(wanted) ? 1 : 0);
-    if (matching) data.groups.forEach((group) => group.lanes.forEach((lane) => { for (let i = 0; i < lane.t.length; ++i) if (matches(lane, i)) found.push({group, lane, i}); }));
+    matching = wanted === "" ?
+        null :
+        Uint8Array.from(texts, (text) => text.toLowerCase().includes(wanted) || (kindNames[text] || "").includes(wanted) ? 1 : 0);
+    if (matching)
+      data.groups.forEach((group) => group.lanes.forEach((lane) => {
+        for (let i = 0; i < lane.t.length; ++i)
+          if (matches(lane, i)) found.push({group, lane, i});
+      }));
     element("found").textContent = matching ? `${found.length.toLocaleString("en")} span${found.length === 1 ? "" : "s"} found` : "";
     draw();
   };
@@ -194,7 +241,8 @@ const timeline = (() => {
     at = at < 0 ? (by > 0 ? 0 : found.length - 1) : (at + by + found.length) % found.length;
     chosen = found[at];
     if (!chosen.group.open) fold([chosen.group], true);
-    const {lane, i} = chosen, [from, to] = x.domain(), size = Math.max(Math.min(to - from, data.end / 20), 3 * lane.d[i]), middle = lane.t[i] + lane.d[i] / 2;
+    const {lane, i} = chosen, [from, to] = x.domain(), size = Math.max(Math.min(to - from, data.end / 20), 3 * lane.d[i]),
+                 middle = lane.t[i] + lane.d[i] / 2;
     setView(middle - size / 2, middle + size / 2);
     cursor = rows.findIndex((row) => row.lane === lane);
     scrollTo(rows[cursor]);
@@ -203,7 +251,10 @@ const timeline = (() => {
   };
 
   let dragged = null;
-  const inside = (event) => { const r = canvas.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
+  const inside = (event) => {
+    const r = canvas.getBoundingClientRect();
+    return [event.clientX - r.left, event.clientY - r.top];
+  };
   box.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && (document.activeElement !== box || event.shiftKey)) return;  // the page scrolls, or the lanes
     event.preventDefault();
@@ -217,12 +268,19 @@ const timeline = (() => {
     const row = rowAt(y);
     if (row) cursor = rows.indexOf(row);
     if (row && !row.lane) fold([row.group], !row.group.open);
-    else { chosen = spanAt(px, y); if (chosen) tell(chosen.lane, chosen.i); draw(); }
+    else {
+      chosen = spanAt(px, y);
+      if (chosen) tell(chosen.lane, chosen.i);
+      draw();
+    }
   });
   canvas.addEventListener("pointermove", (event) => {
     const [px, y] = inside(event);
     if (dragged && event.buttons) {
-      if (Math.abs(px - dragged.px) > 3 && !dragged.moved) { dragged.moved = true; canvas.setPointerCapture(dragged.pointer); }
+      if (Math.abs(px - dragged.px) > 3 && !dragged.moved) {
+        dragged.moved = true;
+        canvas.setPointerCapture(dragged.pointer);
+      }
       if (!dragged.moved) return;
       const [from, to] = dragged.domain, by = (dragged.px - px) / (width - 8 - gutter) * (to - from);
       setView(from + by, to + by);
@@ -232,14 +290,26 @@ const timeline = (() => {
       if (hovered) tell(hovered.lane, hovered.i);
     }
   });
-  canvas.addEventListener("pointerup", () => { dragged = null; });
-  const keys = {"+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => setView(0, data.end), ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2),
-    n: () => step(1), p: () => step(-1), Enter: () => fold([rows[cursor].group], !rows[cursor].group.open)};
+  canvas.addEventListener("pointerup", () => {
+    dragged = null;
+  });
+  const keys = {
+    "+": () => zoom(0.5),
+    "=": () => zoom(0.5),
+    "-": () => zoom(2),
+    "0": () => setView(0, data.end),
+    ArrowLeft: () => pan(-0.2),
+    ArrowRight: () => pan(0.2),
+    n: () => step(1),
+    p: () => step(-1),
+    Enter: () => fold([rows[cursor].group], !rows[cursor].group.open)
+  };
   const moveCursor = (by) => {
     cursor = Math.max(0, Math.min(rows.length - 1, cursor + by));
     scrollTo(rows[cursor]);
     const {group, lane} = rows[cursor];
-    element("span").textContent = lane ? `${lane.name}, ${group.name}: ${lane.t.length.toLocaleString("en")} spans` : `${group.name}: ${group.lanes.length} lanes, ${group.open ? "unfolded" : "folded"}`;
+    element("span").textContent = lane ? `${lane.name}, ${group.name}: ${lane.t.length.toLocaleString("en")} spans` :
+                                         `${group.name}: ${group.lanes.length} lanes, ${group.open ? "unfolded" : "folded"}`;
     draw();
   };
   keys.ArrowUp = () => moveCursor(-1);
@@ -253,7 +323,9 @@ const timeline = (() => {
   box.addEventListener("blur", draw);
   box.addEventListener("scroll", draw);
   element("search").addEventListener("input", search);
-  element("search").addEventListener("keydown", (event) => { if (event.key === "Enter") step(event.shiftKey ? -1 : 1); });
+  element("search").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
+  });
   const buttons = {next: () => step(1), previous: () => step(-1), in: () => zoom(0.5), out: () => zoom(2), all: () => setView(0, data.end),
     fold: () => fold(data.groups, false), unfold: () => fold(data.groups, true)};
   for (const [name, act] of Object.entries(buttons)) element(name).addEventListener("click", act);
@@ -268,7 +340,10 @@ const timeline = (() => {
     element("legend").append(entry);
   }
   readColours();
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColours(); draw(); });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    readColours();
+    draw();
+  });
   window.addEventListener("resize", layOut);
   layOut();
   return {view: () => x.domain(), spans: () => data.groups.reduce((n, g) => n + g.lanes.reduce((m, l) => m + l.t.length, 0), 0)};
