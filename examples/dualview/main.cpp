@@ -11,7 +11,8 @@ using Array = semcache::DualView<int*, semcache::Device>;
 
 static void add_on_device(const Array& array, int value) {
   const Array::t_dev x = array.view_device();
-  Kokkos::parallel_for("add", Kokkos::RangePolicy<semcache::Exec>(0, x.extent(0)), KOKKOS_LAMBDA(int i) { x(i) += value; });
+  Kokkos::parallel_for(
+      "add", Kokkos::RangePolicy<semcache::Exec>(0, x.extent(0)), KOKKOS_LAMBDA(int i) { x(i) += value; });
 }
 
 static void double_on_host(const Array& array) {
@@ -22,7 +23,8 @@ static void double_on_host(const Array& array) {
 static long sum_on_device(const Array& array) {
   const Array::t_dev_const x = array.view_device();
   long sum = 0;
-  Kokkos::parallel_reduce("sum", Kokkos::RangePolicy<semcache::Exec>(0, x.extent(0)), KOKKOS_LAMBDA(int i, long& part) { part += x(i); }, sum);
+  Kokkos::parallel_reduce(
+      "sum", Kokkos::RangePolicy<semcache::Exec>(0, x.extent(0)), KOKKOS_LAMBDA(int i, long& part) { part += x(i); }, sum);
   return sum;
 }
 

@@ -28,7 +28,8 @@ static void transform(int file) {
 
   must(pread(file, x_host.data(), bytes, 0) == bytes, "read into the mirror");
   Kokkos::deep_copy(x, x_host);
-  Kokkos::parallel_for("double", Kokkos::RangePolicy<semcache::Exec>(0, n), KOKKOS_LAMBDA(int i) { x(i) *= 2; });
+  Kokkos::parallel_for(
+      "double", Kokkos::RangePolicy<semcache::Exec>(0, n), KOKKOS_LAMBDA(int i) { x(i) *= 2; });
   Kokkos::deep_copy(x_host, x);
   must(pwrite(file, x_host.data(), bytes, 0) == bytes, "write from the mirror");
 }

@@ -29,7 +29,8 @@ static void run(int rank, int ranks) {
     fill_halo(x, n, (rank + ranks - 1) % ranks, (rank + 1) % ranks);
     const Values::const_type from = x;
     const Values to = next;
-    Kokkos::parallel_for("shift", Kokkos::RangePolicy<semcache::Exec>(1, n + 1), KOKKOS_LAMBDA(int i) { to(i) = from(i - 1); });
+    Kokkos::parallel_for(
+        "shift", Kokkos::RangePolicy<semcache::Exec>(1, n + 1), KOKKOS_LAMBDA(int i) { to(i) = from(i - 1); });
     std::swap(x, next);
   }
   const semcache::Counters after = semcache::statistics().total;

@@ -26,12 +26,12 @@ static void run() {
   Kokkos::deep_copy(u, u_host);
 
   for (int step = 0; step < steps; ++step) {
-    Kokkos::deep_copy(rate, rate_host);  // redundant but for the first step
+    Kokkos::deep_copy(rate, rate_host);      // redundant but for the first step
     const Grid::const_type t = u, r = rate;  // const: the kernel only reads them
     const Grid to = next;
-    Kokkos::parallel_for("heat", Inner({1, 1}, {n - 1, n - 1}), KOKKOS_LAMBDA(int i, int j) {
-      to(i, j) = t(i, j) + r(i, j) * (t(i - 1, j) + t(i + 1, j) + t(i, j - 1) + t(i, j + 1) - 4 * t(i, j));
-    });
+    Kokkos::parallel_for(
+        "heat", Inner({1, 1}, {n - 1, n - 1}),
+        KOKKOS_LAMBDA(int i, int j) { to(i, j) = t(i, j) + r(i, j) * (t(i - 1, j) + t(i + 1, j) + t(i, j - 1) + t(i, j + 1) - 4 * t(i, j)); });
     std::swap(u, next);
   }
   Kokkos::deep_copy(u_host, u);

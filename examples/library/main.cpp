@@ -3,8 +3,8 @@
 // Shows: a library has allocated an array and works on it with the host; the program adopts it and computes on it with kernels.
 // Prints: the library's sum of what the kernels have made of its array, and its own part afterwards.
 // Run: cmake -S . -B build -DCMAKE_PREFIX_PATH=PREFIX && cmake --build build && build/library
-#include <semcache/kokkos.hpp>
 #include <semcache/semcache.h>
+#include <semcache/kokkos.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +37,8 @@ static void compute(Mesh& mesh) {
 
   for (int round = 0; round < 3; ++round) {
     Kokkos::deep_copy(x, values);
-    Kokkos::parallel_for("add", Kokkos::RangePolicy<semcache::Exec>(0, n), KOKKOS_LAMBDA(int i) { x(i) += 1; });
+    Kokkos::parallel_for(
+        "add", Kokkos::RangePolicy<semcache::Exec>(0, n), KOKKOS_LAMBDA(int i) { x(i) += 1; });
     Kokkos::deep_copy(values, x);  // nothing moves yet; the library's loop fetches what it reads
     mesh.scale(2);
   }

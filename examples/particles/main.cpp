@@ -24,7 +24,8 @@ static void run() {
   Kokkos::deep_copy(position, position_host);
 
   const auto scatter = Kokkos::Experimental::create_scatter_view(count);
-  Kokkos::parallel_for("count", Range(0, particles), KOKKOS_LAMBDA(int i) { scatter.access()(int(position(i))) += 1; });
+  Kokkos::parallel_for(
+      "count", Range(0, particles), KOKKOS_LAMBDA(int i) { scatter.access()(int(position(i))) += 1; });
   Kokkos::Experimental::contribute(count, scatter);
 
   using Bins = Kokkos::BinOp1D<Values>;
