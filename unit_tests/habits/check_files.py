@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
-"""check_files.py CLONE: the citation and the workflow can be parsed and have what their readers ask for, and all files name one version."""
+"""check_files.py CLONE: files that other tools read can be parsed and have what their readers ask for, and files that repeat others agree with them."""
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -48,7 +49,40 @@ def check_versions():
     expect(citation == version, f"CITATION.cff has version {citation}, CMakeLists.txt {version}")
 
 
+def check_man_page():
+    documented = set(re.findall(r"^\| `(SEMCACHE_\w+)", (clone / "docs/reference/variables.md").read_text(), re.MULTILINE))
+    listed = set(re.findall(r"^\.It Ev (SEMCACHE_\w+)$", (clone / "packaging/man/semcache.7").read_text(), re.MULTILINE))
+    expect(documented, "variables.md: no table of variables found")
+    expect(documented == listed, f"semcache.7 and variables.md differ in {sorted(documented ^ listed)}")
+
+
+def complete(*words):
+    script = "source packaging/completion/dev.bash; COMP_WORDS=(./dev \"$@\"); COMP_CWORD=$#; _semcache_dev; echo \"${COMPREPLY[*]}\""
+    return subprocess.run(["bash", "-c", script, "bash", *words], cwd=clone, capture_output=True, text=True, check=True).stdout.split()
+
+
+def check_completion():
+    cases = (clone / "dev").read_text().rpartition("case $command in")[2]
+    patterns = " | ".join(re.findall(r"^  ([a-z][a-z |-]*)\)", cases, re.MULTILINE)).split(" | ")
+    commands = {pattern for pattern in patterns if not pattern.startswith("-")}
+    offered = set(complete(""))
+    expect(commands == offered, f"dev.bash and ./dev differ in {sorted(commands ^ offered)}")
+    expect(complete("up") == ["upstream"], "dev.bash does not complete 'up' to 'upstream'")
+    expect("--shard" in complete("upstream", ""), "dev.bash does not offer the options of ./dev upstream")
+
+
+def check_spack():
+    recipe = (clone / "packaging/spack/package.py").read_text()
+    compile(recipe, "package.py", "exec")
+    options = (clone / "cmake/SemCacheOptions.cmake").read_text()
+    for option in re.findall(r'"SemCache_ENABLE_(\w+)"', recipe):
+        expect(re.search(rf"\({option} |SemCache_ENABLE_{option} ", options), f"package.py sets SemCache_ENABLE_{option}, which is no option")
+
+
 check_citation()
 check_workflow()
 check_versions()
+check_man_page()
+check_completion()
+check_spack()
 sys.exit("\n".join(errors) or 0)
