@@ -65,7 +65,8 @@ function(semcache_debian_package component package section description)
   file(WRITE ${folder}/changelog.Debian "semcache (${PROJECT_VERSION}-${release}) unstable; urgency=medium\n\n"
     "  * Version ${PROJECT_VERSION}; changelog.gz has what has changed.\n\n -- ${maintainer}  ${date}\n")
   execute_process(COMMAND gzip -9nf ${folder}/changelog.Debian COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md OUTPUT_FILE ${folder}/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md OUTPUT_FILE ${folder}/changelog.gz
+    COMMAND_ERROR_IS_FATAL ANY)
   install(FILES ${folder}/changelog.Debian.gz ${folder}/changelog.gz packaging/debian/copyright DESTINATION ${documents} COMPONENT ${component})
   if(EXISTS ${PROJECT_SOURCE_DIR}/packaging/debian/${component}.lintian-overrides)
     install(FILES packaging/debian/${component}.lintian-overrides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides
@@ -73,14 +74,17 @@ function(semcache_debian_package component package section description)
   endif()
 endfunction()
 
-set(about "SemCache keeps the host's and the device's copy of an array coherent by itself:\nit moves the bytes that are missing, when they are needed, and reports what it\nmoved and why. Programs use it through Kokkos, or through a C interface.")
+string(CONCAT about "SemCache keeps the host's and the device's copy of an array coherent by itself:\n"
+  "it moves the bytes that are missing, when they are needed, and reports what it\n"
+  "moved and why. Programs use it through Kokkos, or through a C interface.")
 set(CPACK_COMPONENTS_ALL runtime dev tools)
 semcache_debian_package(runtime libsemcache${soname_version} libs
   "coherent host and GPU copies of data, shared libraries\n${about}\n\nThis package has the shared libraries.")
 semcache_debian_package(dev libsemcache-dev libdevel
   "coherent host and GPU copies of data, development files\n${about}\n\nThis package has the headers, and files for CMake and pkg-config.")
 semcache_debian_package(tools semcache-tools devel
-  "coherent host and GPU copies of data, tools\n${about}\n\nThis package has libraries to preload for system calls and MPI, and the man\npage of the environment variables.")
+  "coherent host and GPU copies of data, tools\n${about}\n\n\
+This package has libraries to preload for system calls and MPI, and the man\npage of the environment variables.")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/debian/triggers)

@@ -39,5 +39,11 @@ left=$(find /usr -name '*semcache*' || true)
 [ -z "$left" ] || { echo "left behind after the removal: $left" >&2; exit 1; }
 echo "packages: installed, the documentation's programs built and run, removed"
 INSIDE
-mmdebstrap --quiet --variant=apt --customize-hook="copy-in $work/packages /" --customize-hook='chroot "$1" bash /packages/inside.sh' \
+# mmdebstrap mounts a /proc that is read-only, in which SemCache cannot open its own memory, so another one is mounted above it.
+cat >"$work/hook.sh" <<'HOOK'
+mount -t proc proc "$1/proc"
+trap 'umount "$1/proc"' EXIT
+chroot "$1" bash /packages/inside.sh
+HOOK
+mmdebstrap --quiet --variant=apt --customize-hook="copy-in $work/packages /" --customize-hook="bash -e $work/hook.sh \"\$1\"" \
   bookworm /dev/null "${sources[@]}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
-"""check_files.py CLONE: files that other tools read can be parsed and have what their readers ask for, and files that repeat others agree with them."""
+"""check_files.py CLONE: files that other tools read can be parsed and have what their readers ask for; files that repeat others agree with them."""
 import re
 import subprocess
 import sys
