@@ -14,7 +14,7 @@ version = release
 extensions = ["myst_parser", "breathe", "sphinx.ext.graphviz", "matplotlib.sphinxext.plot_directive"]
 # The source folder is the repository, so that links to the README files beside the sources are pages, too, and are checked.
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**.md", "examples/**.md", "miniapps/**.md", "packages/**.md", "src/**.md", "tools/**.md", "unit_tests/**.md"]
+include_patterns = ["*.md", "docs/**.md", "examples/**.md", "miniapps/**.md", "packages/**.md", "packaging/**.md", "src/**.md", "tools/**.md", "unit_tests/**.md"]
 html_theme = "furo"
 html_title = f"SemCache {release}"
 html_copy_source = False

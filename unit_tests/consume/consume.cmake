@@ -20,9 +20,14 @@ foreach(name BUILD_TYPE CXX_COMPILER CXX_COMPILER_LAUNCHER CXX_FLAGS)
   list(APPEND common "-DCMAKE_${name}=${CMAKE_${name}}")
 endforeach()
 
-# build_consumer(<folder> <arguments of cmake>...): configures, builds and runs the project beside this file.
+# build_consumer(<folder> [SOURCE <directory>] <arguments of cmake>...): configures, builds and runs a project, by default the one beside
+# this file.
 function(build_consumer folder)
-  run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/project -B ${SCRATCH}/${folder} ${common} ${ARGN})
+  cmake_parse_arguments(arg "" "SOURCE" "" ${ARGN})
+  if(NOT arg_SOURCE)
+    set(arg_SOURCE ${CMAKE_CURRENT_LIST_DIR}/project)
+  endif()
+  run(${CMAKE_COMMAND} -S ${arg_SOURCE} -B ${SCRATCH}/${folder} ${common} ${arg_UNPARSED_ARGUMENTS})
   run(${CMAKE_COMMAND} --build ${SCRATCH}/${folder})
   run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH}/${folder} --output-on-failure --no-tests=error)
   message(STATUS "${folder}: built and run")
@@ -162,6 +167,11 @@ endif()
 if(KOKKOS OR MPI OR LINALG)
   build_consumer(components -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=${components}
     -DDEFAULT_DEVICE=${DEFAULT_DEVICE} ${example} ${linalg})
+endif()
+
+# The examples that this installation has the components for. They take a while to compile, so only one linkage has them.
+if(KOKKOS AND ROUTE STREQUAL THIS_LINKAGE)
+  build_consumer(examples SOURCE ${SOURCE}/examples -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix ${kokkos})
 endif()
 
 # The C interface by pkg-config, with a C compiler and no CMake.
