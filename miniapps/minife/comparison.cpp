@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 namespace minife {
 namespace {
@@ -125,7 +126,9 @@ std::string Comparison::table() const {
                     " rank(s), device " + field<std::string>(any, "device/kind") + "\n";
   std::snprintf(line.data(), line.size(), "  %-26s %14s %14s %14s\n", "", variants[0], variants[1], variants[2]);
   out += line.data();
+  const bool has_times = field<std::string>(any, "device/kind") != "emulated";
   for (const Row& row : rows) {
+    if (!has_times && std::string_view(row.path).find("_seconds") != std::string_view::npos) continue;
     std::array<std::string, variants.size()> cells;
     for (std::size_t v = 0; v < variants.size(); ++v) {
       cells[v] = text(row.format, field<double>(data_->reports[v], row.path));
@@ -134,6 +137,7 @@ std::string Comparison::table() const {
                   cells[2].c_str());
     out += line.data();
   }
+  if (!has_times) out += "  (An emulated device shows what moves. Times are shown on a GPU.)\n";
   return out;
 }
 

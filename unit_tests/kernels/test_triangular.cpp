@@ -34,7 +34,9 @@ void expect_triangular(const char* what) {
         Kokkos::deep_copy(b, hb);
         const std::string where = std::string(what) + side + uplo + op;
         KokkosBlas::trmm(&side, &uplo, &op, "N", 2.0, a, b);
-        if (semcache::runtime::spread() == semcache::policy::Spread::always) EXPECT_EQ(devices_of(b), semcache::device_count()) << where;
+        if (semcache::runtime::spread() == semcache::policy::Spread::always) {
+          EXPECT_EQ(devices_of(b), semcache::device_count()) << where;
+        }
         const Host product = elements(b);
         for (std::size_t i = 0; i < 12; ++i) {
           for (std::size_t j = 0; j < 9; ++j) {

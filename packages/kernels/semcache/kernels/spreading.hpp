@@ -334,7 +334,7 @@ bool nrm2(const Exec& exec, const R& r, const X& x, bool take_root) {
 template <class Alpha, class Matrix, class X, class Beta, class Y>
 bool spmv(const Exec& exec, char mode, const Alpha& alpha, const Matrix& a, const X& x, const Beta& beta, const Y& y) {
   using Values = typename Matrix::values_type;
-  if constexpr (X::rank == Y::rank && have_one_scalar<Values, X, Y>) {
+  if constexpr (static_cast<int>(X::rank) == static_cast<int>(Y::rank) && have_one_scalar<Values, X, Y>) {
     using T = scalar_of<Y>;
     using Size = typename Matrix::non_const_size_type;
     if constexpr ((sizeof(Size) == 4 || sizeof(Size) == 8) && sizeof(typename Matrix::non_const_ordinal_type) == 4 && is_number<Alpha, T> &&
