@@ -23,6 +23,12 @@ class Figures(PageTest):
         page = self.make(self.put("r.json", report(labels=labels, sites={"solve.cpp:42 in solve": {"h2d": 8 << 20}, "b.cpp:1": {"d2h": 2 << 20}})))
         self.assertIn("10.0 MiB moved, 90 % of it values, 80 % at solve.cpp:42 in solve; 40.0 GiB avoided.", text_of(page))
 
+    def test_a_site_without_symbols_is_short(self):
+        chain = " < ".join(f"solver+0x{n:x}" for n in range(1, 21))
+        page = self.make(self.put("r.json", report(labels={"values": {"h2d": 9 << 20}}, sites={chain: {"h2d": 9 << 20}})))
+        self.assertIn("100 % at solver+0x1 < ... (19 more); 0 B avoided.", text_of(page))
+        self.assertIn("solver+0x3 < solver+0x4 < ... (16 more)", text_of(page))
+
     def test_nothing_moved(self):
         self.assertIn("No byte moved over a link; 0 B avoided.", text_of(self.make(self.put("r.json", report(labels={}, sites={})))))
 

@@ -73,6 +73,12 @@ def human_bytes(value):
     return f"{value:,} B" if units[0] == "B" else f"{scaled:.2f} {units[0]}" if scaled < 10 else f"{scaled:,.1f} {units[0]}"
 
 
+def short_site(name, most=4):
+    """Returns a call site for people. In a program without symbols a site is all addresses of the calls under way; the innermost ones suffice."""
+    calls = name.split(" < ")
+    return name if len(calls) <= most else " < ".join(calls[:most]) + f" < ... ({len(calls) - most} more)"
+
+
 def human_seconds(value):
     for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:

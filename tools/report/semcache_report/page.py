@@ -6,7 +6,7 @@ import os
 import tempfile
 
 from . import Failure, __version__
-from .figures import LINKS, human_bytes, human_seconds, percent
+from .figures import LINKS, human_bytes, human_seconds, percent, short_site
 from .lanes import lanes_data
 
 TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
@@ -24,7 +24,7 @@ def render(summary, d3, title):
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(bytes=human_bytes, seconds=human_seconds, figure=lambda n: f"{n:,}", embedded=embedded)
+    environment.filters.update(site=short_site, bytes=human_bytes, seconds=human_seconds, figure=lambda n: f"{n:,}", embedded=embedded)
     rates, rates_from = summary.rates()
     over_time = summary.over_time()
     data = {

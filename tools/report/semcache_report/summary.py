@@ -3,7 +3,7 @@
 """What the page says, from all that was read: the verdict, the tables and the charts."""
 from collections import Counter
 
-from .figures import EVENTS, LINKS, TRAFFIC, derived, human_bytes, percent, who
+from .figures import EVENTS, LINKS, TRAFFIC, derived, human_bytes, percent, short_site, who
 from .iterations import bytes_of_iterations
 
 BARS = 96  # of the chart over time
@@ -33,7 +33,7 @@ class Summary:
             if self.labels and self.labels[0][1]["moved"]:
                 pieces += [f", {percent(self.labels[0][1]['moved'], t['moved'])} of it ", ("label", self.labels[0][0])]
             if self.sites and self.sites[0][1]["moved"]:
-                pieces += [f", {percent(self.sites[0][1]['moved'], t['moved'])} at ", ("site", self.sites[0][0])]
+                pieces += [f", {percent(self.sites[0][1]['moved'], t['moved'])} at ", ("site", short_site(self.sites[0][0], 1))]
         avoided = human_bytes(t["avoided"]) if self.with_report else "not known how much"
         return pieces + [f"; {avoided} avoided" + (f", {human_bytes(t['dropped'])} dropped unread." if t["dropped"] else ".")]
 

@@ -18,6 +18,8 @@ const timeline = (() => {
     evict: "evict",
     fault: "host fault",
     launch: "launch",
+    kernel: "kernel",
+    other: "copy or fill of other code",
     wait: "wait"
   };
   const axisHeight = 24, headHeight = 24, rowHeight = 13, gap = 5, columns = "tdrknbcsw";
