@@ -16,6 +16,14 @@ set(SemCache_TEST_ENVIRONMENT
   OMP_NUM_THREADS=2 OMP_PROC_BIND=false
   ${SemCache_TEST_SANITIZER_ENVIRONMENT})
 
+# semcache_compile_tests_with(<option>): compiles what the calling folder adds from now on with this option instead of all
+# optimisations, which a debug build has not either.
+function(semcache_compile_tests_with option)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_compile_options(${option})
+  endif()
+endfunction()
+
 # semcache_add_program_test(<name> COMMAND <program or target> <arguments>... [LABELS ...] [MPI_RANKS <n>]
 #                           [ENVIRONMENT NAME=value ...] [TIMEOUT <seconds>] [PROPERTIES <name> <value> ...])
 #   Adds a test that runs a program. It passes if the program exits with 0, unless PROPERTIES define another condition

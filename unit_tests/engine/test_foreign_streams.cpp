@@ -296,7 +296,9 @@ TEST(ForeignStreams, ALeaseBesideThatOfTheStream) {
     EXPECT_TRUE(p.engine().leave_lease(q));
     EXPECT_EQ(p.engine().adopt_queue(0, one.native, {}, true), q);
     if (ends_first) p.destroy(one);
-    if (ends_first) EXPECT_NE(p.ours(two), q) << "who leases it may still ask about its work";
+    if (ends_first) {
+      EXPECT_NE(p.ours(two), q) << "who leases it may still ask about its work";
+    }
     p.engine().retire_queue(q);
     EXPECT_EQ(queues.leased(q), !ends_first);
     if (!ends_first) p.destroy(one);

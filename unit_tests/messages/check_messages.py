@@ -22,7 +22,7 @@ import sys
 # one, and functions with printf's arguments.
 ARGUMENTS = {"SEMCACHE_EXPECTS": -1, "refuse": -1, "refuse_devices": -1, "refuse_userfaultfd": -1, "number_or_refuse": -1, "load": -1,
              "outlived_pages": -1, "open_mirror": -1, "abort": 0}
-RETURNED = ["why_not_adoptable", "why_no_host_memory", "why_no_list_of_devices", "watch_cuda_driver", "replace_file", "warning_of_shared_devices"]
+RETURNED = ["why_not_adoptable", "why_no_host_memory", "why_no_list_of_devices", "watch_cuda_driver", "replace_file", "why_no_report_target", "warning_of_shared_devices"]
 ASSIGNED = ["failure", "why_not", "warning"]
 FORMATS = ["fatal", "raw_log"]
 # The chapters of the kinds. An exception's is its own name; "": any.

@@ -53,15 +53,10 @@ std::string text_of(const Ledger& ledger, const Finding& f, const Sites& sites) 
 
 /// Writes the report that the options ask for.
 void write_report(const Ledger& ledger, const Circumstances& c, const Options& options, const trace::ReportPlace& place) {
-  const std::string& target = options.report;
-  const bool to_stderr = target == "stderr", to_stdout = target == "stdout" || target == "-";
-  const std::string path = to_stderr || to_stdout ? target : trace::expand_report_path(target, place);
-  const bool is_json = path.size() >= 5 && path.compare(path.size() - 5, 5, ".json") == 0;
-  const std::string report = is_json ? json_report(ledger, c, place) : text_report(ledger, c, place, SIZE_MAX);
-  if (to_stdout) std::fflush(stdout);
-  const int stream = to_stderr ? STDERR_FILENO : STDOUT_FILENO;
-  const std::string error = to_stderr || to_stdout ? trace::detail::write_all(stream, report) : trace::detail::replace_file(path, report);
-  if (!error.empty()) base::raw_log("the advisor's report could not be written: %s: %s", error.c_str(), path.c_str());
+  const std::string error = trace::write_to_target(options.report, place, [&](trace::ReportFormat format) {
+    return format == trace::ReportFormat::json ? json_report(ledger, c, place) : text_report(ledger, c, place, SIZE_MAX);
+  });
+  if (!error.empty()) base::raw_log("the advisor's report could not be written: %s", error.c_str());
 }
 
 }  // namespace

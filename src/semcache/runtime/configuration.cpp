@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/configuration.hpp>
 
+#include <semcache/base/numbers.hpp>
 #include <semcache/runtime/foreign_text.hpp>
 #include <semcache/runtime/machine_file.hpp>
 #include <semcache/semcache.hpp>
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,6 @@ struct Variable {
   void (*read)(const Variable& variable, std::string_view text, Configuration& configuration);
 };
 
-constexpr std::initializer_list<const char*> rank_variables = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
 constexpr std::initializer_list<const char*> local_rank_variables = {
     "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
     "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
@@ -53,24 +52,10 @@ std::optional<std::string> value_of(const Environment& environment, const char* 
   return std::string(value);
 }
 
-/// Accepts decimal digits only: no sign, no blanks, no exponent. Returns the error of `std::from_chars`, which is
-/// `invalid_argument` also where anything follows the digits.
-std::errc parse_number(std::string_view text, std::uint64_t& number) {
-  const char* const end = text.data() + text.size();
-  const auto [behind, error] = std::from_chars(text.data(), end, number);
-  return behind == end ? error : std::errc::invalid_argument;
-}
-
-/// @param digits  the part of `text` that must be a number; the message quotes all of `text`
-std::uint64_t number_or_refuse(const Variable& variable, std::string_view text, std::string_view digits, const char* expected) {
-  std::uint64_t n = 0;
-  const std::errc error = parse_number(digits, n);
-  if (error != std::errc()) refuse(variable, text, error == std::errc::result_out_of_range ? "too large" : expected);
-  return n;
-}
-
 std::uint64_t bounded_number(const Variable& variable, std::string_view text, std::uint64_t least, std::uint64_t most) {
-  const std::uint64_t n = number_or_refuse(variable, text, text, "not a whole number");
+  std::uint64_t n = 0;
+  const std::errc error = base::parse_number(text, n);
+  if (error != std::errc()) refuse(variable, text, error == std::errc::result_out_of_range ? "too large" : "not a whole number");
   if (n < least) refuse(variable, text, "too small");
   if (n > most) refuse(variable, text, "too large");
   return n;
@@ -83,14 +68,11 @@ void read_number(const Variable& variable, std::string_view text, Configuration&
 
 /// @param number  the part of `text` that must be a number of bytes; the message quotes all of `text`
 std::uint64_t bytes_or_refuse(const Variable& variable, std::string_view text, std::string_view number) {
-  constexpr std::string_view units = "KkMmGgTt";
   if (number.empty()) refuse(variable, text, "a number is missing beside a comma");
-  const std::size_t unit = units.find(number.back());
-  const std::size_t shift = unit == std::string_view::npos ? 0 : 10 * (unit / 2 + 1);
-  if (shift != 0) number.remove_suffix(1);
-  const std::uint64_t n = number_or_refuse(variable, text, number, "not a whole number of bytes");
-  if (n > (UINT64_MAX >> shift)) refuse(variable, text, "too large");
-  return n << shift;
+  std::uint64_t bytes = 0;
+  const std::errc error = base::parse_bytes(number, bytes);
+  if (error != std::errc()) refuse(variable, text, error == std::errc::result_out_of_range ? "too large" : "not a whole number of bytes");
+  return bytes;
 }
 
 template <auto field>
@@ -144,7 +126,7 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
       ordinals.push_back(the_host);
       continue;
     }
-    if (parse_number(item, n) != std::errc() || n > INT32_MAX) refuse(variable, text, quoted(item) + " is not a device number");
+    if (base::parse_number(item, n) != std::errc() || n > INT32_MAX) refuse(variable, text, quoted(item) + " is not a device number");
     ordinals.push_back(static_cast<int>(n));
   }
   const std::string why = why_no_list_of_devices(ordinals);
@@ -155,17 +137,7 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
 
 /// Refuses what is no name of a file. @param text  may hold %p %h %r
 void expect_file_name(const Variable& variable, std::string_view text) {
-  constexpr std::size_t longest_path = 3500;  // PATH_MAX less what %h and the temporary name add
-  if (text.size() > longest_path) refuse(variable, text, "too long");
-  if (text.back() == '/') refuse(variable, text, "it names a folder");
-  for (const char* word : {"0", "1", "on", "off", "yes", "no", "true", "false"}) {
-    if (text == word) refuse(variable, text, "it is no switch (a file of that name is ./" + std::string(text) + ")");
-  }
-  try {
-    (void)trace::expand_report_path(text, trace::ReportPlace{});
-  } catch (const ConfigurationError& e) {
-    refuse(variable, text, e.what());
-  }
+  if (const std::string why = trace::why_no_report_target(text); !why.empty()) refuse(variable, text, why);
 }
 
 void read_report(const Variable& variable, std::string_view text, Configuration& configuration) {
@@ -239,7 +211,7 @@ int launcher_rank(const Environment& environment, std::initializer_list<const ch
   for (const char* name : variables) {
     const auto value = value_of(environment, name);
     std::uint64_t rank = 0;
-    if (value && parse_number(*value, rank) == std::errc() && rank <= INT32_MAX) return static_cast<int>(rank);
+    if (value && base::parse_number(*value, rank) == std::errc() && rank <= INT32_MAX) return static_cast<int>(rank);
   }
   return -1;
 }
@@ -307,7 +279,7 @@ Configuration read_configuration(const Environment& environment) {
     if (const auto text = value_of(environment, variable.name)) variable.read(variable, *text, c);
   }
   refuse_contradictions(c);
-  c.mpi_rank = launcher_rank(environment, rank_variables);
+  c.mpi_rank = launcher_rank(environment, trace::rank_variables);
   c.local_rank = launcher_rank(environment, local_rank_variables);
   return c;
 }

@@ -45,9 +45,7 @@ class DeviceTimes final : public device::ActivityObserver, base::Uncopied {
 }  // namespace
 
 std::unique_ptr<device::ActivityObserver> start_device_times(Runtime& r, std::string& why_not) {
-  std::vector<int> ordinals;
-  for (const auto& d : r.engine->state().devices) ordinals.push_back(d->device->ordinal());
-  auto times = std::make_unique<DeviceTimes>(*r.recorder.span_log(), std::move(ordinals));
+  auto times = std::make_unique<DeviceTimes>(*r.recorder.span_log(), ordinals_of(r));
   why_not = device::observe_cuda_activities(*times);
   if (!why_not.empty()) times.reset();
   return times;

@@ -55,12 +55,6 @@ void obey_use_devices(Configuration& c) {
   c.devices_from = use_devices_name;
 }
 
-std::vector<int> ordinals_of(const Runtime& r) {
-  std::vector<int> ordinals;
-  for (const auto& d : r.engine->state().devices) ordinals.push_back(d->device->ordinal());
-  return ordinals;
-}
-
 /// @param ordinals  empty: any `count` devices  @param host  the host's processor is listed beside them
 void ask_for_devices(int count, const std::vector<int>& ordinals, bool host = false) {
   if (forked.load()) refuse_forked();
@@ -186,6 +180,12 @@ Runtime* start() {
   Runtime* started = r.release();
   current.store(started, std::memory_order_release);
   return started;
+}
+
+std::vector<int> ordinals_of(const Runtime& r) {
+  std::vector<int> ordinals;
+  for (const auto& d : r.engine->state().devices) ordinals.push_back(d->device->ordinal());
+  return ordinals;
 }
 
 void refuse_forked() {

@@ -50,6 +50,8 @@ extern std::atomic<std::uint64_t> retired_queues;
 
 /// Starts the runtime, or returns the one that another thread has started meanwhile. @throws ConfigurationError and others
 [[nodiscard]] Runtime* start();
+/// Returns the vendor's numbers of the runtime's devices, the first one in front.
+[[nodiscard]] std::vector<int> ordinals_of(const Runtime& r);
 /// Returns "device 1" or "devices 0, 2".
 [[nodiscard]] std::string text_of_devices(const std::vector<int>& ordinals);
 

@@ -41,20 +41,42 @@ std::string expand_report_path(std::string_view path, const ReportPlace& place) 
   return out;
 }
 
+std::string why_no_report_target(std::string_view text) {
+  constexpr std::size_t longest_path = 3500;  // PATH_MAX less what %h and the temporary name add
+  if (text.size() > longest_path) return "too long";
+  if (text.back() == '/') return "it names a folder";
+  for (const char* word : {"0", "1", "on", "off", "yes", "no", "true", "false"}) {
+    if (text == word) return "it is no switch (a file of that name is ./" + std::string(text) + ")";
+  }
+  try {
+    (void)expand_report_path(text, ReportPlace{});
+  } catch (const ConfigurationError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+std::string write_to_target(std::string_view target, const ReportPlace& place, const std::function<std::string(ReportFormat)>& make) {
+  const bool to_stderr = target == "stderr", to_stdout = target == "stdout" || target == "-";
+  const std::string path = to_stderr ? "stderr" : to_stdout ? "stdout" : expand_report_path(target, place);
+  const bool is_json = path.size() >= 5 && path.compare(path.size() - 5, 5, ".json") == 0;
+  const std::string report = make(is_json ? ReportFormat::json : ReportFormat::text);
+  if (to_stdout) std::fflush(stdout);
+  const std::string why = to_stderr   ? detail::write_all(STDERR_FILENO, report)
+                          : to_stdout ? detail::write_all(STDOUT_FILENO, report)
+                                      : detail::replace_file(path, report);
+  return why.empty() ? why : why + ": " + path;
+}
+
 bool write_report(const Statistics& statistics, std::string_view target, int rank) noexcept {
   if (target.empty()) return true;
   try {
     const ReportPlace place = this_process(rank);
-    // If stderr itself cannot be written, there is no place for a message.
-    if (target == "stderr") return detail::write_all(STDERR_FILENO, text_report(statistics, place)).empty();
-    const bool to_stdout = target == "stdout" || target == "-";
-    if (to_stdout) std::fflush(stdout);
-    const std::string path = to_stdout ? "stdout" : expand_report_path(target, place);
-    const bool is_json = path.size() >= 5 && path.compare(path.size() - 5, 5, ".json") == 0;
-    const std::string report = is_json ? json_report(statistics, place) : text_report(statistics, place);
-    const std::string why = to_stdout ? detail::write_all(STDOUT_FILENO, report) : detail::replace_file(path, report);
+    const std::string why = write_to_target(target, place, [&](ReportFormat format) {
+      return format == ReportFormat::json ? json_report(statistics, place) : text_report(statistics, place);
+    });
     if (why.empty()) return true;
-    base::raw_log("the report could not be written: %s: %s", why.c_str(), path.c_str());
+    base::raw_log("the report could not be written: %s", why.c_str());
   } catch (const std::exception& e) {
     base::raw_log("the report could not be written: %s", e.what());
   } catch (...) {

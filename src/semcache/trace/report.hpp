@@ -4,6 +4,9 @@
 
 #include <semcache/trace/statistics.hpp>
 
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +15,9 @@
 namespace semcache::trace {
 
 inline constexpr int report_schema_version = 1;
+
+/// The variables in which launchers of MPI programs tell a process its rank; the first that is a number holds.
+inline constexpr std::initializer_list<const char*> rank_variables = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
 
 /// The values of %p, %h and %r in a report's file name.
 struct ReportPlace {
@@ -26,6 +32,15 @@ struct ReportPlace {
 /// Replaces %p (process), %h (host), %r (MPI rank) and %% (a percent sign).
 /// @throws ConfigurationError  another letter follows a %, or the path ends in a lone %; the text says which
 [[nodiscard]] SEMCACHE_API std::string expand_report_path(std::string_view path, const ReportPlace& place);
+
+/// Returns why the text, which is not empty, cannot be the target of a report; empty: it can.
+[[nodiscard]] SEMCACHE_API std::string why_no_report_target(std::string_view text);
+
+enum class ReportFormat : std::uint8_t { text, json };
+/// Writes what `make` returns to `target`, as `write_report` describes. @return empty, or why it could not be written, and the file
+/// @throws what `make` throws
+[[nodiscard]] SEMCACHE_API std::string write_to_target(std::string_view target, const ReportPlace& place,
+                                                       const std::function<std::string(ReportFormat)>& make);
 
 /// Returns a text with a remedy for each kind of cost that the statistics show. Both reports contain these texts.
 [[nodiscard]] SEMCACHE_API std::vector<std::string> advice(const Statistics& statistics);

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/trace/timeline_file.hpp>
 
-#include <semcache/trace/detail/report_file.hpp>
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -222,10 +220,9 @@ std::string timeline_json(const Recorder& recorder, const TimelineFacts& facts, 
 bool write_timeline(const Recorder& recorder, const TimelineFacts& facts, std::string_view target, int rank) noexcept {
   try {
     const ReportPlace place = this_process(rank);
-    const std::string path = expand_report_path(target, place);
-    const std::string why = detail::replace_file(path, timeline_json(recorder, facts, place));
+    const std::string why = write_to_target(target, place, [&](ReportFormat) { return timeline_json(recorder, facts, place); });
     if (why.empty()) return true;
-    base::raw_log("the timeline could not be written: %s: %s", why.c_str(), path.c_str());
+    base::raw_log("the timeline could not be written: %s", why.c_str());
   } catch (const std::exception& e) {
     base::raw_log("the timeline could not be written: %s", e.what());
   }
