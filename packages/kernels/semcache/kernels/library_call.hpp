@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/kernels/native_views.hpp>
+#include <semcache/kernels/vendor_handles.hpp>
 #include <semcache/kokkos/announce.hpp>
 
 namespace semcache::kernels {
@@ -47,21 +48,19 @@ class LibraryCall {
 
   /// Calls `body` inside a launch that uses the listed operands. Afterwards a result in a mirror has arrived.
   /// @throws OutOfMemory  the operands exceed the budget
-  /// @throws UsageError   the instance is on another GPU than Kokkos' own, whose handles the vendor's libraries are called with
+  /// @throws DeviceError  a library of the vendor makes no handle on the instance's GPU
   template <class Body>
   void run(Body&& body) {
-#ifdef KOKKOS_ENABLE_CUDA
-    if constexpr (kokkos::detail::native_is_device) {
-      const std::uint32_t device = kokkos::detail::device_of_instance(exec_);
-      if (device != 0) {
-        throw UsageError("a routine of Kokkos-Kernels on device " + std::to_string(device) + ": its libraries' handles belong to Kokkos' own "
-                         "GPU. Call it on semcache::on(0), with arrays there");
-      }
-      (void)exec_.native().cuda_stream();  // makes that GPU current, where a handle may be made now
-    }
+#ifdef SEMCACHE_KERNELS_VENDOR_HANDLES
+    detail::VendorHandles* const handles = detail::VendorHandlesOfGpus::instance().of(exec_);
 #endif
     const runtime::Launch launch(kokkos::detail::queue_of(exec_), uses_, count_);
-    body();
+    {
+#ifdef SEMCACHE_KERNELS_VENDOR_HANDLES
+      const detail::VendorHandlesInUse in_use(handles);
+#endif
+      body();
+    }
     if (writes_mirror_) exec_.fence();
   }
 

@@ -8,7 +8,9 @@
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <KokkosSparse_spmv.hpp>
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 /// Products of a sparse matrix with a vector or a multivector. The native calls use the public function of Kokkos-Kernels,
 /// because it avoids its libraries where they cannot do the product.
@@ -46,11 +48,14 @@ struct NativeHandle : KokkosSparse::Impl::TPL_SpMV_Data<Exec> {
   using type = KokkosSparse::Impl::SPMVHandleImpl<NativeExec, NativeExec::memory_space, Scalar, Offset, Ordinal>;
 
   NativeHandle(const Exec& exec, KokkosSparse::SPMVAlgorithm algorithm)
-      : KokkosSparse::Impl::TPL_SpMV_Data<Exec>(exec), handle(algorithm) {}
+      : KokkosSparse::Impl::TPL_SpMV_Data<Exec>(exec), device(kokkos::detail::device_of_instance(exec)), handle(algorithm) {}
 
-  /// Returns the native handle in `place`, with the options of `ours`. Makes it if there is none.
+  /// Returns the native handle in `place`, with the options of `ours`. Makes it if there is none on the instance's device.
   template <class Handle>
   static type* of(const Exec& exec, const Handle& ours, KokkosSparse::Impl::TPL_SpMV_Data<Exec>*& place) {
+    if (place != nullptr && static_cast<NativeHandle*>(place)->device != kokkos::detail::device_of_instance(exec)) {
+      delete std::exchange(place, nullptr);
+    }
     if (place == nullptr) place = new NativeHandle(exec, ours.get_algorithm());
     type& native = static_cast<NativeHandle*>(place)->handle;
     native.team_size = ours.team_size;
@@ -61,6 +66,7 @@ struct NativeHandle : KokkosSparse::Impl::TPL_SpMV_Data<Exec> {
     return &native;
   }
 
+  std::uint32_t device;
   type handle;
 };
 #endif
