@@ -17,7 +17,7 @@ using Crs = KokkosSparse::CrsMatrix<double, int, Device, void, int>;
 constexpr int n = 64;
 
 template <class View>
-View placed(std::uint32_t device, const char* label, int seed) {
+View placed(std::uint32_t device, const std::string& label, int seed) {
   View v;
   if constexpr (View::rank == 1) v = View(Kokkos::view_alloc(semcache::Space(device), label), n);
   else v = View(Kokkos::view_alloc(semcache::Space(device), label), n, n);
