@@ -46,18 +46,34 @@ def figure_of(entry):
     return Figure(entry.get("median"), entry.get("quartiles"), entry.get("range"))
 
 
+def read(text):
+    """Reads JSON whose objects have each key once, so that no figure replaces another."""
+    def unique(pairs):
+        keys = [key for key, _ in pairs]
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"an object has a key twice: {', '.join(sorted({k for k in keys if keys.count(k) > 1}))}")
+        return dict(pairs)
+    return json.loads(text, object_pairs_hook=unique)
+
+
 class Measurements:
     """All files of a folder."""
 
     def __init__(self, folder):
-        self.files = {path.stem: json.loads(path.read_text()) for path in sorted(Path(folder).glob("*.json"))}
+        self.files = {}
+        for path in sorted(Path(folder).glob("*.json")):
+            try:
+                self.files[path.stem] = read(path.read_text())
+            except ValueError as error:
+                raise ValueError(f"{path.name}: {error}") from None
 
     def find(self, file, measurement, *keys):
         """Returns what lies below a measurement's keys, or throws a KeyError that names the whole way there."""
         found = self.files
         for key in (file, "measurements", measurement, *keys):
             if key not in found:
-                raise KeyError(f"docs/measurements/{file}.json has no '{' / '.join((measurement, *keys))}': '{key}' is missing. There are: {', '.join(found)}")
+                way = " / ".join((measurement, *keys))
+                raise KeyError(f"docs/measurements/{file}.json has no '{way}': '{key}' is missing. There are: {', '.join(found)}")
             found = found[key]
         return found
 
@@ -68,7 +84,8 @@ class Measurements:
         """Divides the rounds of a variant by those of another, each by that of the same turn."""
         rounds, divisors = (self.find(file, measurement, "figures", case, v, "rounds") for v in (variant, divisor))
         if len(rounds) != len(divisors):
-            raise KeyError(f"docs/measurements/{file}.json, '{measurement} / {case}': '{variant}' has {len(rounds)} rounds, '{divisor}' {len(divisors)}")
+            raise KeyError(f"docs/measurements/{file}.json, '{measurement} / {case}': '{variant}' has {len(rounds)} rounds and '{divisor}' "
+                           f"{len(divisors)}, so they are not of the same turns")
         return of_rounds([a / b for a, b in zip(rounds, divisors)])
 
 

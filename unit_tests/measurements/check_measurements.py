@@ -57,7 +57,8 @@ def check_records(measured, folder):
         stated = stated_in((folder / content["record"]).read_text())
         for place, entry in entries_of(content):
             rounds = entry.get("rounds", [])
-            numbers = [entry.get("median"), *entry.get("quartiles", []), *entry.get("range", []), entry.get("of"), *(rounds if len(rounds) < 4 else [])]
+            numbers = [entry.get("median"), *entry.get("quartiles", []), *entry.get("range", []), entry.get("of")]
+            numbers += rounds if len(rounds) < 4 else []
             missing = [n for n in numbers if n is not None and n not in stated]
             wrong += [f"{name}.json: {place}: {', '.join(map(str, missing))} does not stand in {content['record']}"] if missing else []
     return wrong
@@ -125,12 +126,15 @@ def check_bounds(measured, page, folder):
 
 def main(root):
     sys.path.insert(0, str(root / "docs"))
-    from measured.measurements import Measurements, wrong_with
+    from measured.measurements import Measurements, read, wrong_with
     from measured.pictures import PLOTS, TABLES
 
     folder = root / "docs/measurements"
     measured = Measurements(folder)
     wrong = [line for name, content in measured.files.items() for line in wrong_with(name, content, folder)]
+    for example in re.findall(r"^```json\n(.*?)^```$", (folder / "README.md").read_text(), re.MULTILINE | re.DOTALL):
+        content = read(example)
+        wrong += [f"{README}: its example: {line}" for line in wrong_with(f"{content['date']}-example", content, folder)]
     if not wrong:
         pages = "\n".join(path.read_text() for path in sorted((root / "docs").rglob("*.md")))
         wrong += check_list(measured, folder, (root / README).read_text())
