@@ -28,17 +28,20 @@ MINIFE = ("2026-11-23-minife", "iterations")
 
 def minife_table(measured):
     """The time of miniFE over hand-placed copies, by size and ranks. README.md has some of these rows, rounded."""
-    variants, cases, figures = (measured.find(*MINIFE, key) for key in ("variants", "cases", "figures"))
-    shown = ["semcache", "unified"]
-    rows = [[words] + [measured.figure(*MINIFE, case, v) if v in figures[case] else None for v in shown] for case, words in cases.items()]
+    variants, cases = (measured.find(*MINIFE, key) for key in ("variants", "cases"))
+    shown, rows = ["semcache", "unified"], []
+    for case, words in cases.items():
+        taken = measured.find(*MINIFE, "figures", case)
+        rows.append([words] + [measured.figure(*MINIFE, case, v) if v in taken else None for v in shown])
     return Table(["time over hand-placed copies"] + [variants[v]["name"] for v in shown], rows)
 
 
 def minife(measured):
-    variants, cases, figures = (measured.find(*MINIFE, key) for key in ("variants", "cases", "figures"))
+    variants, cases = (measured.find(*MINIFE, key) for key in ("variants", "cases"))
     plot = Plot("time over hand-placed copies", 1, "1: hand-placed copies", [v["name"] for v in variants.values()], "log")
     for case, words in cases.items():
-        plot.rows.append((words, {variants[v]["name"]: measured.figure(*MINIFE, case, v) for v in figures[case]}))
+        taken = measured.find(*MINIFE, "figures", case)
+        plot.rows.append((words, {variants[v]["name"]: measured.figure(*MINIFE, case, v) for v in taken}))
     return plot
 
 
