@@ -72,9 +72,16 @@ def svg_of(plot, alt):
         file = io.StringIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
         plt.close(figure)
-    text = file.getvalue()
+    return for_page(file.getvalue(), alt)
+
+
+def for_page(text, alt):
+    """Makes a part of a page of a file: without a size, style sheet or names of its own that would meet those of the page."""
     text = text[text.index("<svg"):].replace(PAGE, "currentColor")
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub(r"(font: [^;\"]*?)'[^;\"]*sans-serif", r"\1sans-serif", text)
-    sized = r'<svg role="img" aria-label="%s" style="width: min(100%%, 30rem); height: auto"' % html.escape(alt)
-    return re.sub(r'<svg([^>]*?) width="[^"]*"([^>]*?) height="[^"]*"|<svg([^>]*?) height="[^"]*"([^>]*?) width="[^"]*"',
-                  lambda m: sized + "".join(g or "" for g in m.groups()), text, count=1)
+    start, rest = text.split(">", 1)
+    start = re.sub(r' (width|height)="[^"]*"', "", start)
+    style = "width: min(100%, 30rem); height: auto; stroke-linejoin: round; stroke-linecap: butt"
+    return f'{start} role="img" aria-label="{html.escape(alt)}" style="{style}">{rest}'
