@@ -3,6 +3,7 @@
 #
 # How Sphinx builds the documentation. `./dev docs` calls it by way of CMakeLists.txt.
 import re
+import sys
 from pathlib import Path
 
 root = Path(__file__).parent.parent
@@ -11,7 +12,9 @@ copyright = "The SemCache contributors"
 release = re.search(r"project\(SemCache VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text()).group(1)
 version = release
 
-extensions = ["myst_parser", "breathe", "sphinx.ext.graphviz", "matplotlib.sphinxext.plot_directive"]
+sys.path.insert(0, str(root / "docs"))
+sys.dont_write_bytecode = True
+extensions = ["myst_parser", "breathe", "sphinx.ext.graphviz", "measured.directives"]
 # The source folder is the repository, so that links to the README files beside the sources are pages, too, and are checked.
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**.md", "examples/**.md", "miniapps/**.md", "packages/**.md", "packaging/**.md", "src/**.md", "tools/**.md", "unit_tests/**.md"]
@@ -22,9 +25,6 @@ html_copy_source = False
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]  # a page may begin a table's headings lower
 graphviz_output_format = "svg"
-plot_formats = ["svg"]
-plot_html_show_formats = False
-plot_html_show_source_link = False
 highlight_language = "none"  # of blocks that name none
 
 # The path is given by CMakeLists.txt, which runs Doxygen.
