@@ -71,4 +71,14 @@ std::string advice(const Ledger& ledger, const Finding& finding, const std::stri
   return {};
 }
 
+const char* condition(What what) noexcept {
+  switch (what) {
+    case What::redundant: return "where no kernel has captured the destination as writable since the copy before";
+    case What::round_trip: return "these copies are redundant, too, and are to be counted once";
+    case What::fresh: return "where the content is no chance";
+    case What::unused: return "where nothing outside Kokkos has used it";
+  }
+  return "";
+}
+
 }  // namespace semcache::advisor

@@ -36,4 +36,7 @@ struct Finding {
 /// Returns a sentence or two that tell what happened and what to do.
 [[nodiscard]] std::string advice(const Ledger& ledger, const Finding& finding, const std::string& site);
 
+/// Returns under which condition SemCache would not move the bytes of a finding.
+[[nodiscard]] const char* condition(What what) noexcept;
+
 }  // namespace semcache::advisor

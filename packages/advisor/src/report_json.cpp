@@ -66,6 +66,23 @@ Json of(const Ledger& ledger, const Finding& f, const Sites& sites) {
   return one;
 }
 
+/// Returns an entry of "advice_items". Of a round trip only what the destination had still is worth something.
+Json advice_item(const Ledger& ledger, const Finding& f, const std::string& site, const std::string& text) {
+  const Statement& s = *f.statement;
+  const bool returned = f.what == What::round_trip;
+  const std::uint64_t bytes = f.tally.bytes - (returned ? s.restored.bytes : 0);
+  Json one{{"kind", to_string(f.what)}, {"certainty", is_certain(f.what) ? "certain" : "possible"}, {"text", text}};
+  one["labels"] = Json::array({{{"name", ledger.label(s.to)}, {"bytes", f.tally.bytes}}});
+  one["call_site"] = site;
+  if (bytes > 0) {
+    one["bytes"] = bytes;
+    one["seconds"] = f.tally.seconds - (returned ? s.restored.seconds : 0);
+    one["direction"] = to_string(s.direction);
+    one["condition"] = condition(f.what);
+  }
+  return one;
+}
+
 }  // namespace
 
 std::string json_report(const Ledger& ledger, const Circumstances& c, const trace::ReportPlace& place) {
@@ -89,9 +106,12 @@ std::string json_report(const Ledger& ledger, const Circumstances& c, const trac
   j["total"]["filled"] = {{"bytes", ledger.fills().bytes}, {"count", ledger.fills().count}};
   j["labels"] = list(labels);
   j["call_sites"] = list(call_sites);
-  j["advice"] = Json::array();
+  j["advice"] = j["advice_items"] = Json::array();
   for (std::size_t i = 0; i < findings.size() && i < most_shown; ++i) {
-    j["advice"].push_back(advice(ledger, findings[i], sites.of(findings[i].statement->site)));
+    const std::string& site = sites.of(findings[i].statement->site);
+    const std::string text = advice(ledger, findings[i], site);
+    j["advice"].push_back(text);
+    j["advice_items"].push_back(advice_item(ledger, findings[i], site, text));
   }
   Json& a = j["advisor"];
   a["version"] = 1;
