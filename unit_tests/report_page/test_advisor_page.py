@@ -67,6 +67,14 @@ class Figures(PageTest):
         self.assertIn("No copy was found", text)
         self.assertIn("No copy between views was made", text_of(self.make(self.put("a.json", advisor_report([], copied=0, labels={})))))
 
+    def test_a_build_for_the_host(self):
+        shared = {**tally(4 << 20, 8), "unchanged": tally(1 << 20, 2)}
+        page = self.make(self.put("a.json", advisor_report([finding("shared", size=1 << 20)], copied=0, labels={}, onto_itself=shared)))
+        self.assertIn("On a GPU it would move about 4.00 MiB, 1.00 MiB of it (25 %) without a change since the copy before.", text_of(page))
+        self.assertIn('data-advisor="onto_itself" data-bytes="4194304" data-count="8"', page)
+        self.assertIn('data-advisor="possible" data-bytes="0"', page)
+        self.assertEqual(rows(page), [("", 1 << 20, 0.25)])
+
     def test_ranks_are_added(self):
         files = [self.put(f"{r}.json", advisor_report([finding(size=100 + r), finding(size=7, site=f"only {r}")], rank=r)) for r in range(3)]
         page = self.make(*files)

@@ -56,9 +56,9 @@ Json of(const Ledger& ledger, const Finding& f, const Sites& sites) {
            {"direction", to_string(s.direction)},
            {"call_site", sites.of(s.site)}};
   one.update(of(f.tally));
-  one["of"] = of(s.copies);
+  one["of"] = of(copies_at(f));
   if (f.what == What::round_trip) one["destination_had_changed"] = of(s.restored);
-  if (f.what == What::redundant || f.what == What::fresh) {
+  if (f.what == What::redundant || f.what == What::fresh || f.what == What::shared) {
     one["launches_between"] = s.launches_between;
     one["kernels_between"] = Json::array();
     for (const std::uint32_t kernel : s.kernels) one["kernels_between"].push_back(trace::detail::demangled(ledger.kernel(kernel).c_str()));
@@ -90,6 +90,7 @@ std::string json_report(const Ledger& ledger, const Circumstances& c, const trac
   Directions total;
   std::map<std::string, Directions> labels, call_sites;
   for (const Statement& s : ledger.statements()) {
+    if (s.copies.count == 0) continue;  // of a view onto itself
     for (Directions* const d : {&total, &labels[ledger.label(s.to)], &call_sites[sites.of(s.site)]}) (*d)[s.direction] += s.copies;
   }
   const std::vector<Finding> findings = findings_of(ledger);
@@ -124,6 +125,8 @@ std::string json_report(const Ledger& ledger, const Circumstances& c, const trac
   a["not_examined"] = of(sum(ledger, &Statement::not_examined));
   a["scalars"] = of(ledger.scalars());
   a["empty_copies"] = ledger.empty_copies();
+  a["onto_itself"] = of(sum(ledger, &Statement::shared));
+  a["onto_itself"]["unchanged"] = of(sum(ledger, &Statement::shared_same));
   a["histories_dropped"] = ledger.histories_dropped();
   a["saves"] = {{"certain", of(sum(ledger, &Statement::redundant))}, {"possible", of(possible)}};
   a["findings"] = Json::array();

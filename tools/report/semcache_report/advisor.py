@@ -34,6 +34,11 @@ KINDS = {
         "overwritten or freed unused",
         "No kernel or copy of Kokkos ran that could have used the content. A library or a kernel outside Kokkos may have used it.",
     ),
+    "shared": (
+        "unchanged, in shared memory",
+        "A view and its mirror are one memory in this build, so that nothing moved. Nothing had changed since the copy before: in a build for a GPU "
+        "the destination would have had the content.",
+    ),
 }
 
 
@@ -48,12 +53,14 @@ class Advisor:
     def add(self, report):
         mine = report["advisor"]
         figures = {"finalized": mine.get("finalized") is not False, "launches": count(mine, "launches")}
-        saves = mine.get("saves") if isinstance(mine.get("saves"), dict) else {}
+        saves, onto_itself = (mine[name] if isinstance(mine.get(name), dict) else {} for name in ("saves", "onto_itself"))
         for name, facts in (
             ("copies", mine.get("copies")),
             ("certain", saves.get("certain")),
             ("possible", saves.get("possible")),
             ("not_examined", mine.get("not_examined")),
+            ("onto_itself", onto_itself),
+            ("unchanged", onto_itself.get("unchanged")),
         ):
             figures[name] = {"bytes": count(facts, "bytes"), "count": count(facts, "count"), "seconds": seconds(facts, "seconds")}
         for name in ("program_seconds", "advisor_seconds"):
@@ -89,7 +96,7 @@ class Advisor:
         """Returns a dictionary for each finding, what would be saved first. `saves` is None where another finding has the bytes."""
         rows = []
         for (what, to, source, direction, site), row in self._findings.items():
-            saves = None if what == "round trip" else row["bytes"]
+            saves = None if what in ("round trip", "shared") else row["bytes"]
             name = KINDS.get(what, (what, ""))[0]
             way = DIRECTIONS.get(direction, direction)
             rows.append({**row, "what": what, "name": name, "to": to, "source": source, "way": way, "site": site, "saves": saves})
@@ -106,6 +113,12 @@ class Advisor:
     def verdict(self):
         """Returns the verdict as pieces, as Summary.verdict does."""
         copied, certain, possible = (self.sum(name) for name in ("copies", "certain", "possible"))
+        shared, unchanged = self.sum("onto_itself"), self.sum("unchanged")
+        if not copied and shared:
+            return [
+                f"deep_copy moved nothing, because views and mirrors share memory in this build. On a GPU it would move about {human_bytes(shared)}, "
+                f"{human_bytes(unchanged)} of it ({percent(unchanged, shared)}) without a change since the copy before."
+            ]
         if not copied:
             return ["No copy between views was made by deep_copy."]
         pieces = [f"deep_copy moved {human_bytes(copied)}"]
@@ -150,7 +163,7 @@ class Advisor:
         """Returns the bytes copied to each array: certainly redundant, possibly, and the rest."""
         saved = {}
         for (what, to, *_), row in self._findings.items():
-            if what != "round trip":
+            if what not in ("round trip", "shared"):
                 mine = saved.setdefault(to, {"certain": 0, "possible": 0})
                 mine[row["certainty"]] += row["bytes"]
         rows = []
