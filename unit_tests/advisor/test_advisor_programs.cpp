@@ -159,6 +159,31 @@ TEST(Advisor, FindsTheRedundantUploadsOfANaiveMiniFE) {
   EXPECT_NEAR(found / avoidable, 1, 0.01);
   EXPECT_EQ(manual["advisor"]["findings"], Json::array());
 }
+
+#ifdef TWO_RANKS
+TEST(Advisor, FindsTheRedundantUploadsOfTwoRanks) {
+  const auto run_both = [](const std::string& variant, double& uploaded) {
+    const std::string file = fresh_name(".json"), advice = fresh_name("-%r.json");
+    const Outcome r = run(with_advisor + advice, TWO_RANKS " " + minife(variant, file));
+    EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+    uploaded = take_report(file)["transfers"]["h2d_bytes"].get<double>();  // of both ranks
+    std::vector<Json> reports;
+    for (const char* rank : {"0", "1"}) reports.push_back(take_report(advice.substr(0, advice.find("%r")) + rank + ".json"));
+    return reports;
+  };
+  double by_naive = 0, by_manual = 0, found = 0;
+  for (const Json& rank : run_both("naive", by_naive)) {
+    for (const Json& f : rank["advisor"]["findings"]) {
+      if (f["what"] == "redundant" && is_upload(f)) found += f["bytes"].get<double>();
+    }
+  }
+  for (const Json& rank : run_both("manual", by_manual)) EXPECT_EQ(rank["advisor"]["saves"]["certain"]["count"], 0);
+
+  std::printf("redundant uploads: %.0f bytes; those of naive beyond manual's: %.0f bytes\n", found, by_naive - by_manual);
+  EXPECT_GT(by_naive, by_manual);
+  EXPECT_NEAR(found / (by_naive - by_manual), 1, 0.01);
+}
+#endif
 #endif
 
 #ifdef SEMCACHE_PROGRAM
