@@ -126,6 +126,19 @@ TEST(Advisor, AnotherToolBehindItGetsEveryCallback) {
   EXPECT_EQ(sum_of(report, "redundant", "count"), 5u);
 }
 
+/// The other tool announces within a callback that the destination is freed, of each of a hundred thousand views.
+TEST(Advisor, AHundredThousandViewsBesideAToolThatFreesWithinCallbacks) {
+  const std::string list = "'" ADVISOR ";" OTHER_TOOL "'", file = fresh_name(".json");
+  const Outcome r =
+      run("KOKKOS_PROFILE_LIBRARY=" + list + " KOKKOS_TOOLS_LIBS=" + list + " SEMCACHE_ADVISOR_REPORT=" + file, STOCK_PATTERNS " many_views");
+
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_NE(r.err.find(" 200001 copies begun, 200001 ended"), std::string::npos) << r.err;
+  const Json report = take_report(file);
+  EXPECT_EQ(report["advisor"]["copies"]["count"], 200'001);
+  EXPECT_EQ(sum_of(report, "redundant", "count"), 100'001u);
+}
+
 TEST(Advisor, AToolBehindItThatIsMissingIsOneLine) {
   const std::string list = "'" ADVISOR ";/no/such/tool.so'";
   const Outcome r = run("PMI_RANK=1 KOKKOS_PROFILE_LIBRARY=" + list + " KOKKOS_TOOLS_LIBS=" + list, STOCK_PATTERNS " six_reads");

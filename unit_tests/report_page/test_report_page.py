@@ -261,6 +261,8 @@ class Output(PageTest):
         good = self.put("r.json", report())
         self.refuse(good, output=self.path("none/page.html"), said="No such file or directory")
         self.refuse(good, output=self.folder, said="is a folder; name a file in it")
+        self.refuse(good, output="/proc/page.html", said="the page cannot be written")  # nobody may write there, root neither
+        self.refuse(good, output="/dev/full", said="No space left on device")
 
     def test_what_is_not_installed(self):
         good = self.put("r.json", report())

@@ -307,11 +307,11 @@ TEST(TextReport, AGpuHasItsNumberAndAnEmulatedDeviceItsName) {
   s.device_kind = "emulated";
   s.device_name = "emulated device 0";
   s.device_count = 1;
-  EXPECT_TRUE(contains(text_report(s, place), "\n  device emulated device 0, protocol"));
+  EXPECT_TRUE(contains(text_report(s, place), "\n  on emulated device 0, protocol"));
   s.device_kind = "cuda";
   s.device_name = "NVIDIA H200";
   s.device_ordinal = 3;
-  EXPECT_TRUE(contains(text_report(s, place), "\n  device NVIDIA H200 (cuda, number 3), protocol"));
+  EXPECT_TRUE(contains(text_report(s, place), "\n  on NVIDIA H200 (cuda, number 3), protocol"));
 }
 
 TEST(Advice, OffSaysThatNothingWasSaved) {

@@ -170,10 +170,10 @@ std::string unknown_table(const Statistics& s) {
   return out;
 }
 
-/// Returns "device emulated device 0" or "2 devices, the first NVIDIA H200 (cuda, number 3)": a GPU has a number among those visible.
+/// Returns "on emulated device 0" or "on 2 devices, the first NVIDIA H200 (cuda, number 3)": a GPU has a number among those visible.
 std::string device_text(const Statistics& s) {
   const std::string number = s.device_kind == "emulated" ? std::string() : " (" + s.device_kind + ", number " + std::to_string(s.device_ordinal) + ")";
-  return (s.device_count == 1 ? std::string("device ") : std::to_string(s.device_count) + " devices, the first ") + s.device_name + number;
+  return (s.device_count == 1 ? std::string("on ") : "on " + std::to_string(s.device_count) + " devices, the first ") + s.device_name + number;
 }
 
 }  // namespace
