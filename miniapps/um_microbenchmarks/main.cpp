@@ -28,10 +28,12 @@ bool selected(const std::string& name, const std::string& only) {
 /// Returns whether the report's advice names the array that no kernel changed, although one captured it as writable.
 bool report_names(const std::string& benchmark, bool write_checks) {
   const auto report = nlohmann::json::parse(semcache::trace::json_report(semcache::statistics(), {}));
-  const std::string about = write_checks ? "Captured as writable, but never changed: " : "Came back from a device: ";
-  const std::string array = benchmark + (write_checks ? " y (" : " y_mirror (");
-  for (const std::string sentence : report.at("advice")) {
-    if (sentence.rfind(about, 0) == 0 && sentence.find(array) != std::string::npos) return true;
+  const std::string array = benchmark + (write_checks ? " y" : " y_mirror");
+  for (const auto& item : report.at("advice_items")) {
+    if (item.at("kind") != (write_checks ? "never changed" : "came back")) continue;
+    for (const auto& label : item.at("labels")) {
+      if (label.at("name") == array) return true;
+    }
   }
   return false;
 }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -147,6 +148,22 @@ bool restore() {
   return a.is(0, 1);
 }
 
+/// A hundred thousand views, each copied twice without a change between.
+bool many_views() {
+  const std::vector<Array> all = [] {
+    std::vector<Array> made;
+    for (int i = 0; i < 100'000; ++i) made.emplace_back("one of many", 1);
+    return made;
+  }();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].host(0) = static_cast<double>(i + 1);
+    all[i].upload();
+  }
+  for (const Array& a : all) a.upload();
+  all.back().download();
+  return all.back().host(0) == 100'000;
+}
+
 /// Copies between layouts, where equal bytes are no equal contents and the bytes of equal contents differ.
 bool layouts() {
   Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace> left("left", 20, 30);
@@ -176,7 +193,8 @@ constexpr struct {
   bool (*run)();
 } patterns[] = {{"automem", automem},     {"nokernel", nokernel},       {"readonly_const", readonly_const}, {"readonly_writable", readonly_writable},
                 {"multivars", multivars}, {"privmem", privmem},         {"sparse_read", sparse_read},       {"six_reads", six_reads},
-                {"restore", restore},     {"mirror_loop", mirror_loop}, {"layouts", layouts},               {"gaps", gaps}};
+                {"restore", restore},     {"mirror_loop", mirror_loop}, {"layouts", layouts},               {"gaps", gaps},
+                {"many_views", many_views}};
 
 }  // namespace
 

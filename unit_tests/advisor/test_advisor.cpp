@@ -83,6 +83,71 @@ TEST(Advisor, ContentThatWasThereByChanceIsPossibleOnly) {
   EXPECT_EQ(r["advisor"]["saves"]["possible"]["count"], 2);
 }
 
+TEST(Advisor, AdviceIsStructuredAndARoundTripThatRestoredIsWorthNothing) {
+  Bytes a = counted(100), b(100);
+  Session s;
+  s.allocate("a", a.data(), 100);
+  s.allocate("b", b.data(), 100);
+  s.copy(b.data(), a.data(), 100);
+  s.copy(a.data(), b.data(), 100);  // redundant, and a round trip
+  s.copy(b.data(), a.data(), 100);  // so is this
+  a[5] ^= 1;
+  s.copy(a.data(), b.data(), 100);  // restores
+
+  const Json r = s.report();
+  const Json& items = r["advice_items"];
+  ASSERT_EQ(items.size(), r["advice"].size());
+  std::uint64_t redundant = 0, returned = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    EXPECT_EQ(items[i]["text"], r["advice"][i]);
+    EXPECT_EQ(items[i]["certainty"], "certain");
+    EXPECT_EQ(items[i]["call_site"], r["advisor"]["findings"][i]["call_site"]);
+    EXPECT_EQ(items[i]["labels"][0]["name"], "to");
+    (items[i]["kind"] == "redundant" ? redundant : returned) += items[i].value("bytes", std::uint64_t{0});
+    if (items[i].contains("bytes")) {
+      EXPECT_EQ(items[i]["direction"], "h2h");
+      EXPECT_GT(items[i]["seconds"].get<double>(), 0);
+      EXPECT_FALSE(items[i]["condition"].get<std::string>().empty());
+    }
+  }
+  EXPECT_EQ(redundant, 200u);
+  EXPECT_EQ(returned, 200u);
+  EXPECT_EQ(found(r, "round trip", "bytes"), 300u);
+}
+
+/// A build for the host has one memory for a view and its mirror.
+TEST(Advisor, ACopyOntoItselfWouldBeRedundantOnAGpuIfNothingHasChanged) {
+  Bytes a = counted(100), b(50);
+  Session s;
+  s.allocate("a", a.data(), 100);
+  s.copy(a.data(), a.data(), 100);
+  s.kernel("changes nothing");
+  s.copy(a.data(), a.data(), 100);  // unchanged
+  a[99] ^= 1;
+  s.copy(a.data(), a.data(), 100);
+  s.copy(a.data(), a.data(), 50);   // of another length, so nothing is known
+  s.deallocate("a", a.data(), 100);
+  s.allocate("again", a.data(), 100);
+  s.copy(a.data(), a.data(), 50);   // of another array
+  s.copy(b.data(), a.data(), 50);   // carried out
+
+  const Json r = s.report();
+  const Json& a_key = r["advisor"];
+  EXPECT_EQ(a_key["onto_itself"]["bytes"], 400);
+  EXPECT_EQ(a_key["onto_itself"]["count"], 5);
+  EXPECT_EQ(a_key["onto_itself"]["unchanged"]["bytes"], 100);
+  EXPECT_EQ(a_key["empty_copies"], 5);
+  EXPECT_EQ(a_key["copies"]["bytes"], 50);
+  EXPECT_EQ(a_key["saves"]["possible"]["bytes"], 0);  // in this run nothing was moved
+  ASSERT_EQ(a_key["findings"].size(), 1u);
+  const Json& finding = a_key["findings"][0];
+  EXPECT_EQ(finding["what"], "shared");
+  EXPECT_EQ(finding["certainty"], "possible");
+  EXPECT_EQ(finding["of"]["count"], 1);  // at this statement
+  EXPECT_EQ(finding["kernels_between"], Json::array({"changes nothing"}));
+  EXPECT_EQ(r["labels"].size(), 1u);
+}
+
 TEST(Advisor, MemoryThatIsGivenOutAgainHasNoPast) {
   Bytes a = counted(100), b(100);
   Session s;

@@ -147,7 +147,7 @@ TEST(AdvisorAttack, AnotherThreadReportsMeanwhile) {
 }
 
 TEST(AdvisorAttack, AFolderThatCannotBeWrittenIsOneLine) {
-  for (const char* target : {"/no/such/folder/report.json", "/proc/report.json"}) {
+  for (const char* target : {"/no/such/folder/report.json", "/proc/report.json", "/dev/full"}) {
     std::string line;
     {
       Session s;

@@ -126,6 +126,19 @@ TEST(Advisor, AnotherToolBehindItGetsEveryCallback) {
   EXPECT_EQ(sum_of(report, "redundant", "count"), 5u);
 }
 
+/// The other tool announces within a callback that the destination is freed, of each of a hundred thousand views.
+TEST(Advisor, AHundredThousandViewsBesideAToolThatFreesWithinCallbacks) {
+  const std::string list = "'" ADVISOR ";" OTHER_TOOL "'", file = fresh_name(".json");
+  const Outcome r =
+      run("KOKKOS_PROFILE_LIBRARY=" + list + " KOKKOS_TOOLS_LIBS=" + list + " SEMCACHE_ADVISOR_REPORT=" + file, STOCK_PATTERNS " many_views");
+
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_NE(r.err.find(" 200001 copies begun, 200001 ended"), std::string::npos) << r.err;
+  const Json report = take_report(file);
+  EXPECT_EQ(report["advisor"]["copies"]["count"], 200'001);
+  EXPECT_EQ(sum_of(report, "redundant", "count"), 100'001u);
+}
+
 TEST(Advisor, AToolBehindItThatIsMissingIsOneLine) {
   const std::string list = "'" ADVISOR ";/no/such/tool.so'";
   const Outcome r = run("PMI_RANK=1 KOKKOS_PROFILE_LIBRARY=" + list + " KOKKOS_TOOLS_LIBS=" + list, STOCK_PATTERNS " six_reads");
@@ -159,6 +172,31 @@ TEST(Advisor, FindsTheRedundantUploadsOfANaiveMiniFE) {
   EXPECT_NEAR(found / avoidable, 1, 0.01);
   EXPECT_EQ(manual["advisor"]["findings"], Json::array());
 }
+
+#ifdef TWO_RANKS
+TEST(Advisor, FindsTheRedundantUploadsOfTwoRanks) {
+  const auto run_both = [](const std::string& variant, double& uploaded) {
+    const std::string file = fresh_name(".json"), advice = fresh_name("-%r.json");
+    const Outcome r = run(with_advisor + advice, TWO_RANKS " " + minife(variant, file));
+    EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+    uploaded = take_report(file)["transfers"]["h2d_bytes"].get<double>();  // of both ranks
+    std::vector<Json> reports;
+    for (const char* rank : {"0", "1"}) reports.push_back(take_report(advice.substr(0, advice.find("%r")) + rank + ".json"));
+    return reports;
+  };
+  double by_naive = 0, by_manual = 0, found = 0;
+  for (const Json& rank : run_both("naive", by_naive)) {
+    for (const Json& f : rank["advisor"]["findings"]) {
+      if (f["what"] == "redundant" && is_upload(f)) found += f["bytes"].get<double>();
+    }
+  }
+  for (const Json& rank : run_both("manual", by_manual)) EXPECT_EQ(rank["advisor"]["saves"]["certain"]["count"], 0);
+
+  std::printf("redundant uploads: %.0f bytes; those of naive beyond manual's: %.0f bytes\n", found, by_naive - by_manual);
+  EXPECT_GT(by_naive, by_manual);
+  EXPECT_NEAR(found / (by_naive - by_manual), 1, 0.01);
+}
+#endif
 #endif
 
 #ifdef SEMCACHE_PROGRAM

@@ -56,7 +56,68 @@ def report(rank=0, host="vm", labels=None, sites=None, **more):
         "call_sites": [{"name": n, **counters(**c)} for n, c in sites.items()],
         "unknown_launches": [],
         "advice": [],
+        "advice_items": [],
         **more,
+    }
+
+
+def advice(kind, text, **more):
+    """Returns the keys of a report with one piece of advice."""
+    return {"advice": [text], "advice_items": [{"kind": kind, "text": text, "labels": [], **more}]}
+
+
+def tally(size, times=1, took=0.5):
+    return {"bytes": size, "count": times, "seconds": took if times else 0}
+
+
+def finding(what="redundant", to="values", size=1000, times=4, of=5, site="solve.cpp:42 in solve", kernels=("multiply",), **more):
+    return {
+        "what": what,
+        "certainty": "certain" if what in ("redundant", "round trip") else "possible",
+        "to": to,
+        "from": to + "_host",
+        "direction": "h2d",
+        "call_site": site,
+        **tally(size, times, 0.25),
+        "of": tally(size * of // times, of),
+        "launches_between": 9,
+        "kernels_between": list(kernels),
+        **more,
+    }
+
+
+def advisor_report(findings, rank=0, host="vm", labels=None, copied=10_000, **more):
+    """Makes a report of the advisor."""
+    saved = lambda kinds: tally(sum(f["bytes"] for f in findings if f["what"] in kinds), sum(f["count"] for f in findings if f["what"] in kinds))
+    labels = {"values": copied} if labels is None else labels
+    zero = {"bytes": 0, "count": 0}
+    return {
+        "schema_version": 1,
+        "process": 1000 + rank,
+        "host": host,
+        "rank": rank,
+        "device": {"kind": "cuda"},
+        "total": {"h2d": {"bytes": copied, "count": 9}, "d2h": zero, "d2d": zero, "h2h": zero, "filled": zero},
+        "labels": [{"name": n, "h2d": {"bytes": size, "count": 9}} for n, size in labels.items()],
+        "call_sites": [{"name": "solve.cpp:42 in solve", "h2d": {"bytes": copied, "count": 9}}],
+        "advice": [],
+        "advice_items": [],
+        "advisor": {
+            "version": 1,
+            "tools_interface": 20210225,
+            "finalized": True,
+            "program_seconds": 2.0,
+            "advisor_seconds": 0.5,
+            "launches": 77,
+            "copies": tally(copied, 9, 1.0),
+            "not_examined": tally(0, 0),
+            "scalars": tally(0, 0),
+            "empty_copies": 0,
+            "histories_dropped": 0,
+            "saves": {"certain": saved(("redundant",)), "possible": saved(("fresh", "unused"))},
+            "findings": findings,
+            **more,
+        },
     }
 
 

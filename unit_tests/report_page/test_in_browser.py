@@ -21,12 +21,12 @@ if not (shutil.which("chromium") and shutil.which("chromedriver")):
 
 import unittest
 
-from samples import PageTest, copy, launch, report, timeline
+from samples import PageTest, advice, advisor_report, copy, finding, launch, report, tally, timeline
 
 LONG = "a::very::long::name<" * 12
 
 
-class InBrowser(PageTest):
+class BrowserTest(PageTest):
     def setUp(self):
         super().setUp()
         options = webdriver.ChromeOptions()
@@ -35,22 +35,6 @@ class InBrowser(PageTest):
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
         self.addCleanup(self.browser.quit)
-        events = [e for i in range(20) for e in (launch(10 * i, "first"), launch(10 * i + 3, "second"), copy(10 * i + 5, 100))]
-        files = []
-        for rank in (0, 1):
-            labels = {"values": {"h2d": 2000, "avoided": 5000}, LONG: {"d2h": 300 + rank}, "</script><b>": {"h2d": 1}}
-            files += [
-                self.put(
-                    f"r{rank}.json",
-                    report(
-                        rank=rank, labels=labels, sites={LONG + "/solve.cpp:42 in solve": {"h2d": 2000}}, advice=["Came back from a device: " + LONG]
-                    ),
-                ),
-                self.put(
-                    f"t{rank}.json", timeline(events + [copy(202, 300 + rank, LONG, 3, "device 0", "host"), copy(204, 1, "</script><b>")], rank=rank)
-                ),
-            ]
-        self.make(*files)
 
     def open(self, width=1280, scheme="light"):
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
@@ -60,6 +44,68 @@ class InBrowser(PageTest):
 
     def by_id(self, name):
         return self.browser.find_element("id", name)
+
+    def contrast(self):
+        """Returns the least contrast of text with what is behind it."""
+        return self.browser.execute_script(
+            """
+            const parse = (c) => c.match(/[\\d.]+/g).map(Number), light = (c) => d3.sum([0.2126, 0.7152, 0.0722], (w, i) => {
+              const v = c[i] / 255; return w * (v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4)); });
+            const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+            return Math.min(...[...document.querySelectorAll('body *')].filter(e => !e.closest('svg, script') && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())).map(e => {
+              const a = light(parse(getComputedStyle(e).color)), b = light(behind(e)); return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }));"""
+        )
+
+
+class AdvisorInBrowser(BrowserTest):
+    def test_the_figures_are_those_of_the_json(self):
+        found = [
+            finding(size=7000, to=LONG, site=LONG + "/solve.cpp:42 in solve", kernels=[LONG, "a", "b", "c"]),
+            finding("round trip", size=6000, destination_had_changed=tally(10)),
+            finding("fresh", "</script><b>", size=300),
+        ]
+        labels = {LONG: 8000, "values": 6000, "</script><b>": 400}
+        self.make(*[self.put(f"a{r}.json", advisor_report(found, rank=r, labels=labels, copied=14_400)) for r in (0, 1)])
+        for width in (1280, 400):
+            for scheme in ("light", "dark"):
+                js = self.open(width, scheme)
+                self.assertEqual(self.browser.get_log("browser"), [], (width, scheme))
+                self.assertLessEqual(js("return document.documentElement.scrollWidth"), width)
+                self.assertIn("deep_copy moved 28.1 KiB. The destination had 13.7 KiB of it already (49 %)", self.by_id("verdict").text)
+                figures = "return [...document.querySelectorAll(arguments[0])].map(e => e.dataset[arguments[1]])"
+                self.assertEqual(js(figures, "[data-advisor]", "bytes"), ["28800", "14000", "600"])
+                self.assertEqual(js(figures, "#finding-table [data-saves]", "saves"), ["14000", "", "600"])
+                self.assertEqual(js(figures, "#finding-table [data-bytes]", "bytes"), ["14000", "12000", "600"])
+                self.assertEqual(js(figures, "#advised-table [data-bytes]", "bytes"), ["7000", "7000"])
+                bars = js("return d3.selectAll('#advisor-chart g.row').data().map(r => [r.certain, r.possible, r.needed])")
+                self.assertEqual(bars, [[14000, 0, 2000], [0, 0, 12000], [0, 600, 200]])
+                widths = js("return d3.selectAll('#advisor-chart g.row rect')[0].map(e => e.getBBox().width)")
+                self.assertAlmostEqual(widths[0] / widths[2], 7, delta=0.01)
+                self.assertGreater(self.contrast(), 4.5, (width, scheme))
+
+
+class InBrowser(BrowserTest):
+    def setUp(self):
+        super().setUp()
+        events = [e for i in range(20) for e in (launch(10 * i, "first"), launch(10 * i + 3, "second"), copy(10 * i + 5, 100))]
+        files = []
+        for rank in (0, 1):
+            labels = {"values": {"h2d": 2000, "avoided": 5000}, LONG: {"d2h": 300 + rank}, "</script><b>": {"h2d": 1}}
+            files += [
+                self.put(
+                    f"r{rank}.json",
+                    report(
+                        rank=rank,
+                        labels=labels,
+                        sites={LONG + "/solve.cpp:42 in solve": {"h2d": 2000}},
+                        **advice("came back", "Came back from a device: " + LONG, bytes=300, direction="d2h"),
+                    ),
+                ),
+                self.put(
+                    f"t{rank}.json", timeline(events + [copy(202, 300 + rank, LONG, 3, "device 0", "host"), copy(204, 1, "</script><b>")], rank=rank)
+                ),
+            ]
+        self.make(*files)
 
     def test_the_whole_page(self):
         for width in (1280, 400):
@@ -78,17 +124,6 @@ class InBrowser(PageTest):
                 )  # the last one ends with the program
                 self.assertEqual(js("return timeline.spans()"), 124)
                 self.assertGreater(self.contrast(), 4.5, (width, scheme))
-
-    def contrast(self):
-        """Returns the least contrast of text with what is behind it."""
-        return self.browser.execute_script(
-            """
-            const parse = (c) => c.match(/[\\d.]+/g).map(Number), light = (c) => d3.sum([0.2126, 0.7152, 0.0722], (w, i) => {
-              const v = c[i] / 255; return w * (v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4)); });
-            const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
-            return Math.min(...[...document.querySelectorAll('body *')].filter(e => !e.closest('svg, script') && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())).map(e => {
-              const a = light(parse(getComputedStyle(e).color)), b = light(behind(e)); return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }));"""
-        )
 
     def test_zoom_and_move(self):
         js = self.open()

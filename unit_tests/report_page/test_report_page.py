@@ -12,9 +12,9 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from samples import COMMAND, PageTest, copy, data_of, launch, report, text_of, timeline
+from samples import COMMAND, PageTest, advice, copy, data_of, launch, report, text_of, timeline
 
-HOSTILE = '</script><script>alert(1)</script>"\'<b>&amp;\n\u2028\u202e{{7*7}}'
+HOSTILE = "</script><script>alert(1)</script>\"'<b>&amp;\n\u2028\u202e{{7*7}}"
 
 
 class Figures(PageTest):
@@ -45,7 +45,7 @@ class Figures(PageTest):
                 "r.json",
                 report(
                     labels={"a": {"saved_link": 5, "saved_device": 6, "saved_host": 7, "h2d": 5}},
-                    advice=["Content was saved over the link before it was overwritten: a (5)."],
+                    **advice("preserved", "Content was preserved over the link before it was overwritten: a (5).", bytes=5),
                 ),
             )
         )
@@ -64,17 +64,36 @@ class Figures(PageTest):
         self.assertGreater(time["series"]["h2d"].index(64), 60)
 
     def test_advice_has_its_bytes_and_no_invented_time(self):
-        one = report(labels={"x": {"h2d": 100, "d2h": 70, "saved_link": 10}}, advice=["Came back from a device: x (60), because.", "Something new."])
+        one = report(
+            advice_items=[
+                {"kind": "came back", "text": "Any wording.", "bytes": 60, "direction": "d2h", "condition": "if so"},
+                {"kind": "new", "text": "Something new."},
+            ]
+        )
         text = text_of(self.make(self.put("r.json", one)))
-        self.assertIn("Would not move: 60 B (at most: where kernels only read these arrays); time: not known", text)
-        self.assertIn("Something new. Would not move: not known", text.replace("Something new.Would", "Something new. Would"))
+        self.assertIn("Any wording.Would not move: 60 B (at most: if so); time: not known", text)
+        self.assertIn("Something new.Would not move: not known", text)
+
+    def test_advice_of_one_kind_is_added_over_ranks(self):
+        for rank, size in enumerate((60, 140)):
+            self.put(f"{rank}.json", report(rank=rank, **advice("came back", f"Text of {rank}.", bytes=size, direction="d2h")))
+        page = self.make(self.path("0.json"), self.path("1.json"))
+        self.assertIn('data-gain="200"', page)
+        self.assertIn("Text of 1.", text_of(page))
+        self.assertNotIn("Text of 0.", text_of(page))
+        self.assertIn("Said by 2 of 2 processes", text_of(page))
+
+    def test_a_report_from_before_structured_advice_shows_its_lines(self):
+        one = report(advice=["Came back from a device: x (60)."])
+        del one["advice_items"]
+        self.assertIn("Came back from a device: x (60).Would not move: not known", text_of(self.make(self.put("r.json", one))))
 
     def test_time_at_a_stated_rate(self):
         one = report(
             labels={"x": {"h2d": 100, "d2h": 1000}},
-            advice=["Came back from a device: x."],
             virtual_seconds=2.0,
             virtual_links=[{"name": "device 0 to host", "busy_seconds": 0.5}],
+            **advice("came back", "Came back.", bytes=1000, direction="d2h"),
         )
         self.assertIn("500 ms of link time at 1.95 KiB/s", text_of(self.make(self.put("r.json", one))))
 
@@ -129,6 +148,7 @@ class Missing(PageTest):
             ("nexttime", timeline([], semcache_timeline=2), "its semcache_timeline is 2"),
             ("foreign", {"traceEvents": []}, "not written by SemCache"),
             ("broken", {**report(rank=1), "labels": 7}, '"labels" is no list'),
+            ("advice", {**report(rank=1), "advice_items": ["text"]}, '"advice_items" is no list'),
             ("again", report(), "there is another report"),
         ):
             self.assertIn(said, text_of(self.make(good, self.put(name, content), status=1, said=said)))
@@ -178,7 +198,7 @@ class Attacks(PageTest):
             host=HOSTILE,
             labels={HOSTILE: {"h2d": 10}},
             sites={HOSTILE + ":7 in f": {"h2d": 10}},
-            advice=[HOSTILE],
+            **advice(HOSTILE, HOSTILE, bytes=7, direction=[HOSTILE], condition=HOSTILE),
             unknown_launches=[{"name": HOSTILE, "count": 1, "reason": HOSTILE}],
             library_calls=[{"what": HOSTILE, "count": 1}],
         )
@@ -241,6 +261,8 @@ class Output(PageTest):
         good = self.put("r.json", report())
         self.refuse(good, output=self.path("none/page.html"), said="No such file or directory")
         self.refuse(good, output=self.folder, said="is a folder; name a file in it")
+        self.refuse(good, output="/proc/page.html", said="the page cannot be written")  # nobody may write there, root neither
+        self.refuse(good, output="/dev/full", said="No space left on device")
 
     def test_what_is_not_installed(self):
         good = self.put("r.json", report())

@@ -179,9 +179,9 @@ TEST(JsonReport, EmptyStatisticsAndOddLabelsAreStillJson) {
 TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
   const std::string text = text_report(busy_statistics(), place);
 
-  for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), number 3, protocol write-back, tracker mprotect",
+  for (const char* part : {"process 4711 on node7, rank 3", "2 devices, the first host memory, protocol write-back, tracker mprotect",
                            "3221225472", "3.00 GiB", "A_mirror", "call site", "cg.cpp:42 in solve", "some functor (it points to the stack)",
-                           "launches 1 (unknown 1), captures outside semcache::Exec 1,", "device memory in use 33 B of 66 B, of it saved copies 44 B",
+                           "launches 1 (unknown 1), captures outside semcache::Exec 1,", "device memory in use 33 B of 66 B, of it preserved copies 44 B",
                            "open mirrors 2, unannounced uses 2 (in kernels of semcache::Exec 1)"}) {
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
   }
@@ -208,7 +208,8 @@ TEST(Reports, TellVirtualTimeWhereThereIsOne) {
 
 TEST(Advice, IsTheSameInBothReports) {
   const Statistics s = busy_statistics();
-  const std::vector<std::string> sentences = advice(s);
+  std::vector<std::string> sentences;
+  for (const Advice& a : advice(s)) sentences.push_back(a.text);
 
   EXPECT_EQ(json::parse(json_report(s, place)).at("advice"), json(sentences));
   EXPECT_EQ(json::parse(json_report(Statistics{}, place)).at("advice"), json::array());
@@ -220,8 +221,17 @@ TEST(Advice, IsTheSameInBothReports) {
 
 /// The sentence that begins with `about`.
 std::string advice_about(const Statistics& s, const std::string& about) {
-  for (const std::string& sentence : advice(s)) {
-    if (sentence.rfind(about, 0) == 0) return sentence;
+  for (const Advice& a : advice(s)) {
+    if (a.text.rfind(about, 0) == 0) return a.text;
+  }
+  return {};
+}
+
+/// The entry of a kind in the JSON report.
+json advice_item(const Statistics& s, const std::string& kind) {
+  const json report = json::parse(json_report(s, place));
+  for (const json& item : report.at("advice_items")) {
+    if (item.at("kind") == kind) return item;
   }
   return {};
 }
@@ -250,7 +260,58 @@ TEST(Advice, IsSilentWhereNothingCostAnything) {
   c.host_faults = 63;
   Statistics s = with(c);
   s.labels.clear();  // sums of the framework's own transfers belong to no label
-  EXPECT_TRUE(advice(s).empty()) << advice(s).front();
+  EXPECT_TRUE(advice(s).empty()) << advice(s).front().text;
+}
+
+TEST(Advice, IsStructuredAndItsFiguresAreThoseOfTheCounters) {
+  EXPECT_EQ(json::parse(json_report(Statistics{}, place)).at("advice_items"), json::array());
+  Statistics s = with({});
+  for (int i = 1; i <= 14; ++i) {  // more than the text names
+    Counters c;
+    c.h2d.bytes = c.d2h.bytes = static_cast<std::uint64_t>(1000 * i);
+    add(s, "x" + std::to_string(i), c);
+  }
+  const json back = advice_item(s, "came back");
+  EXPECT_EQ(back.at("text"), advice_about(s, "Came back from a device"));
+  EXPECT_EQ(back.at("bytes"), 105'000);  // of all of them
+  EXPECT_EQ(back.at("direction"), "d2h");
+  EXPECT_EQ(back.at("condition"), "where kernels only read these arrays");
+  ASSERT_EQ(back.at("labels").size(), 12u);
+  EXPECT_EQ(back.at("labels")[0], json({{"name", "x14"}, {"bytes", 14'000}}));
+
+  Counters c;
+  c.d2h = c.saved_link = {5000, 5};
+  c.h2d = {1, 1};
+  c.written_back = {2000, 2};
+  c.read_ahead = c.read_ahead_lost = {70'000, 7};
+  c.peer_launches = 3;
+  s = with(c, "not \xff utf-8 \"\n");
+  EXPECT_EQ(advice_item(s, "preserved").at("bytes"), 3000);
+  EXPECT_FALSE(advice_item(s, "preserved").contains("direction"));  // over the link, either way
+  EXPECT_EQ(advice_item(s, "read ahead").at("bytes"), 70'000);
+  const json other = advice_item(s, "other device");
+  EXPECT_EQ(other.at("labels")[0].at("count"), 3);
+  EXPECT_FALSE(other.contains("bytes"));  // nobody knows
+}
+
+TEST(TextReport, SaysWhatCopiesAsWrittenWouldHaveMoved) {
+  Statistics s;
+  EXPECT_FALSE(contains(text_report(s, place), "as written"));
+  s.total.avoided = {3 << 20, 3};
+  s.total.deferred = {1 << 20, 1};
+  EXPECT_TRUE(contains(text_report(s, place), "as written, deep_copy would have moved at least   4194304  4.00 MiB           4\n")) << text_report(s, place);
+}
+
+TEST(TextReport, AGpuHasItsNumberAndAnEmulatedDeviceItsName) {
+  Statistics s;
+  s.device_kind = "emulated";
+  s.device_name = "emulated device 0";
+  s.device_count = 1;
+  EXPECT_TRUE(contains(text_report(s, place), "\n  on emulated device 0, protocol"));
+  s.device_kind = "cuda";
+  s.device_name = "NVIDIA H200";
+  s.device_ordinal = 3;
+  EXPECT_TRUE(contains(text_report(s, place), "\n  on NVIDIA H200 (cuda, number 3), protocol"));
 }
 
 TEST(Advice, OffSaysThatNothingWasSaved) {
@@ -311,7 +372,7 @@ TEST(Advice, ACopyThatIsOwedIsNamedWithItsBytesAlone) {
   Counters c;
   c.d2h = c.saved_link = {5 << 20, 5};
   c.written_back = {3 << 20, 3};
-  const std::string found = advice_about(with(c), "Content was saved over the link");
+  const std::string found = advice_about(with(c), "Content was preserved over the link");
   EXPECT_TRUE(contains(found, "still pending: x (2.00 MiB). ")) << found;
   EXPECT_TRUE(contains(found, "SEMCACHE_SNAPSHOT_SHARE")) << found;
   EXPECT_EQ(advice(with(c)).size(), 1u);
@@ -441,7 +502,7 @@ TEST(Advice, MirrorsAreOpenForTwoReasons) {
   EXPECT_TRUE(contains(advice_about(with(c), "Mirrors became open near"), "x (2). Use fewer"));
   EXPECT_TRUE(contains(advice_about(with(c), "Mirrors became open because a kernel"), "x (1). Let kernels"));
   c.exposed = 3;
-  EXPECT_FALSE(contains(advice(with(c)).front(), "max_map_count"));
+  EXPECT_FALSE(contains(advice(with(c)).front().text, "max_map_count"));
   EXPECT_EQ(advice(with(c)).size(), 1u);
 }
 
@@ -454,7 +515,7 @@ TEST(Advice, UsesThatNobodyAnnouncedAreOutsideOrWithinOurKernels) {
   EXPECT_TRUE(contains(advice_about(with(c), "Used outside semcache::Exec"), "x (2). Announce"));
   EXPECT_TRUE(contains(advice_about(with(c), "Used while a kernel of semcache::Exec"), "x (1). Let the kernel capture"));
   c.uncaptured = 3;
-  EXPECT_FALSE(contains(advice(with(c)).front(), "outside semcache::Exec"));
+  EXPECT_FALSE(contains(advice(with(c)).front().text, "outside semcache::Exec"));
   EXPECT_EQ(advice(with(c)).size(), 1u);
 }
 

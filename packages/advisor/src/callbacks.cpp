@@ -81,7 +81,8 @@ bool is_scalar(const char* label) { return std::strcmp(label, "Scalar") == 0 || 
 /// Kokkos announces fills, and copies into a variable, as copies of which one side is the variable, with a label of its own.
 Kind kind_of(Ledger& ledger, const Copy& copy, const char* to_label, const char* from_label) {
   const void *const to = copy.to.address, *const from = copy.from.address;
-  if (copy.bytes == 0 || to == nullptr || from == nullptr || to == from) return Kind::nothing;
+  if (copy.bytes == 0 || to == nullptr || from == nullptr) return Kind::nothing;
+  if (to == from) return Kind::itself;
   if (is_scalar(from_label) && copy.from.memory == Memory::host && !ledger.allocation_has(from)) return Kind::fill;
   if (is_scalar(to_label) && copy.to.memory == Memory::host && !ledger.allocation_has(to)) return Kind::scalar;
   return Kind::copy;
@@ -92,8 +93,10 @@ void wait_for_devices(const Copy& copy) noexcept {
   wait_for_device(copy.from.memory, copy.from.address);
 }
 
+bool is_between_views(const Copy& copy) noexcept { return copy.kind == Kind::copy || copy.kind == Kind::itself; }
+
 bool is_examined(const Advisor& a, const Copy& copy) noexcept {
-  return copy.kind == Kind::copy && a.reads_memory && copy.bytes <= a.options.largest_bytes && copy.to.memory != Memory::other &&
+  return is_between_views(copy) && a.reads_memory && copy.bytes <= a.options.largest_bytes && copy.to.memory != Memory::other &&
          copy.from.memory != Memory::other;
 }
 
@@ -108,15 +111,15 @@ void classify(Advisor& a, Copy& copy, const char* to_label, const char* from_lab
 }
 
 void look_before(const Advisor& a, Copy& copy) {
-  if (copy.kind != Kind::copy) return;
+  if (!is_between_views(copy)) return;
   copy.site = trace::detail::current_stack();
   if (!is_examined(a, copy)) return;
-  copy.to_before = digest_of(copy.to.memory, copy.to.address, copy.bytes);
+  if (copy.kind == Kind::copy) copy.to_before = digest_of(copy.to.memory, copy.to.address, copy.bytes);
   copy.from_before = digest_of(copy.from.memory, copy.from.address, copy.bytes);
 }
 
 void look_after(Advisor& a, Copy& copy) {
-  if (copy.way == Way::kernels && is_examined(a, copy)) copy.to_after = digest_of(copy.to.memory, copy.to.address, copy.bytes);
+  if (copy.kind == Kind::copy && copy.way == Way::kernels && is_examined(a, copy)) copy.to_after = digest_of(copy.to.memory, copy.to.address, copy.bytes);
   const std::lock_guard<std::mutex> lock(a.mutex);
   a.ledger.copied(copy);
 }
@@ -220,7 +223,7 @@ void kokkosp_begin_deep_copy(SpaceHandle to_space, const char* to_label, const v
   copy.from = {memory_in(from_space), from, 0};
   copy.bytes = bytes;
   serve([&](Advisor& a) { classify(a, copy, to_label, from_label); });
-  if (copy.kind == Kind::copy) wait_for_devices(copy);
+  if (is_between_views(copy)) wait_for_devices(copy);
   serve([&](Advisor& a) { look_before(a, copy); });
   under_way = UnderWay{copy, Clock::now()};
 }

@@ -12,6 +12,7 @@ const char* to_string(What what) noexcept {
     case What::round_trip: return "round trip";
     case What::fresh: return "fresh";
     case What::unused: return "unused";
+    case What::shared: return "shared";
   }
   return "";
 }
@@ -37,6 +38,7 @@ std::vector<Finding> findings_of(const Ledger& ledger) {
     add(What::round_trip, s.round_trips);
     add(What::fresh, s.fresh);
     add(What::unused, s.unused);
+    add(What::shared, s.shared_same);
   }
   std::stable_sort(found.begin(), found.end(), [](const Finding& a, const Finding& b) { return a.tally.bytes > b.tally.bytes; });
   return found;
@@ -48,11 +50,14 @@ Tally sum(const Ledger& ledger, Tally Statement::*tally) {
   return all;
 }
 
+const Tally& copies_at(const Finding& finding) noexcept { return finding.what == What::shared ? finding.statement->shared : finding.statement->copies; }
+
 std::string advice(const Ledger& ledger, const Finding& finding, const std::string& site) {
   const Statement& s = *finding.statement;
   const std::string to = "\"" + ledger.label(s.to) + "\"", from = "\"" + ledger.label(s.from) + "\"";
-  const std::string times = std::to_string(finding.tally.count) + " of " + std::to_string(s.copies.count);
-  const std::string of_copies = times + (s.copies.count == 1 ? " copy" : " copies") + " from " + from + " to " + to + " (" + site + ")";
+  const std::uint64_t all = copies_at(finding).count;
+  const std::string times = std::to_string(finding.tally.count) + " of " + std::to_string(all);
+  const std::string of_copies = times + (all == 1 ? " copy" : " copies") + " from " + from + " to " + to + " (" + site + ")";
   switch (finding.what) {
     case What::redundant:
       return "In " + of_copies + " the destination had the content already. Copy only when the source has changed; SemCache sees that by itself.";
@@ -67,8 +72,22 @@ std::string advice(const Ledger& ledger, const Finding& finding, const std::stri
     case What::unused:
       return "In " + of_copies + " the content was overwritten or freed before a kernel or a copy of Kokkos could use it. It was moved for "
              "nothing, unless a library or a kernel outside Kokkos has used it.";
+    case What::shared:
+      return "In " + of_copies + " nothing was moved, because both sides are the same memory, and the content had not changed since the copy "
+             "before. In a build for a GPU the destination would have had it.";
   }
   return {};
+}
+
+const char* condition(What what) noexcept {
+  switch (what) {
+    case What::redundant: return "where no kernel has captured the destination as writable since the copy before";
+    case What::round_trip: return "these copies are redundant, too, and are to be counted once";
+    case What::fresh: return "where the content is no chance";
+    case What::unused: return "where nothing outside Kokkos has used it";
+    case What::shared: return "in a build for a GPU; nothing was moved in this run";
+  }
+  return "";
 }
 
 }  // namespace semcache::advisor

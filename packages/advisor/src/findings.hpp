@@ -15,6 +15,7 @@ enum class What : std::uint8_t {
   round_trip,  ///< certain: the content came back unchanged; where the destination had it still, the copy is also redundant
   fresh,       ///< possible: as redundant, in memory that no copy had used
   unused,      ///< possible: overwritten or freed before anything that Kokkos announces used it
+  shared,      ///< possible: of a view onto itself and unchanged, so that it moved nothing here and would be redundant on a GPU
 };
 [[nodiscard]] const char* to_string(What what) noexcept;
 [[nodiscard]] constexpr bool is_certain(What what) noexcept { return what == What::redundant || what == What::round_trip; }
@@ -33,7 +34,13 @@ struct Finding {
 /// Returns the sum over all statements.
 [[nodiscard]] Tally sum(const Ledger& ledger, Tally Statement::*tally);
 
+/// Returns all copies that the finding is a part of.
+[[nodiscard]] const Tally& copies_at(const Finding& finding) noexcept;
+
 /// Returns a sentence or two that tell what happened and what to do.
 [[nodiscard]] std::string advice(const Ledger& ledger, const Finding& finding, const std::string& site);
+
+/// Returns under which condition SemCache would not move the bytes of a finding.
+[[nodiscard]] const char* condition(What what) noexcept;
 
 }  // namespace semcache::advisor

@@ -38,7 +38,7 @@ void Ledger::launched(std::string_view kernel) {
 std::uint32_t Ledger::label_of(std::string_view label, const void* address) {
   if (!label.empty()) return labels_.number_of(label);
   const Allocation* const a = allocations_.find(base::number(address)).allocation;
-  return a != nullptr ? a->label : labels_.number_of("(no label)");
+  return a != nullptr && !labels_.text_of(a->label).empty() ? a->label : labels_.number_of("(no label)");
 }
 
 bool Ledger::allocation_has(const void* address) { return allocations_.find(base::number(address)).allocation != nullptr; }
@@ -46,6 +46,10 @@ bool Ledger::allocation_has(const void* address) { return allocations_.find(base
 void Ledger::copied(const Copy& copy) {
   if (copy.kind == Kind::nothing) {
     ++empty_copies_;
+    return;
+  }
+  if (copy.kind == Kind::itself) {
+    copied_onto_itself(copy);
     return;
   }
   const Allocations::Found to = allocations_.find(base::number(copy.to.address));
@@ -82,11 +86,7 @@ Ledger::Changed Ledger::examine(const Copy& copy, Statement& s, const Allocation
   const bool unchanged = copy.to_before && after && *copy.to_before == *after;
   const bool untouched = to.allocation != nullptr && !to.allocation->used;
 
-  if (pairs_.size() >= most_pairs) {
-    pairs_.clear();
-    ++histories_dropped_;
-  }
-  Last& last = pairs_[in_order(to.place, from.place)];
+  Last& last = last_between(to.place, from.place);
   const bool returned = last.content && copy.from_before && last.to == from.place && last.bytes == copy.bytes && *last.content == *copy.from_before;
   if (returned) s.round_trips.add(copy.bytes, copy.seconds);
   if (returned && !unchanged) s.restored.add(copy.bytes, copy.seconds);
@@ -97,6 +97,28 @@ Ledger::Changed Ledger::examine(const Copy& copy, Statement& s, const Allocation
   }
   last = {to.place, copy.bytes, launches_.count(), after};
   return unchanged ? Changed::no : Changed::perhaps;
+}
+
+Ledger::Last& Ledger::last_between(Place to, Place from) {
+  if (pairs_.size() >= most_pairs) {
+    pairs_.clear();
+    ++histories_dropped_;
+  }
+  return pairs_[in_order(to, from)];
+}
+
+void Ledger::copied_onto_itself(const Copy& copy) {
+  ++empty_copies_;
+  Statement& s = statement_of(copy);
+  s.shared.add(copy.bytes, copy.seconds);
+  const Place place = allocations_.find(base::number(copy.to.address)).place;
+  Last& last = last_between(place, place);
+  if (copy.from_before && last.content && last.bytes == copy.bytes && *last.content == *copy.from_before) {
+    s.shared_same.add(copy.bytes, copy.seconds);
+    s.launches_between += launches_.count() - last.launches;
+    launches_.names_since(last.launches, s.kernels, kernels_shown);
+  }
+  last = {place, copy.bytes, launches_.count(), copy.from_before};
 }
 
 void Ledger::end_of_unused(Allocation& allocation) {

@@ -51,7 +51,8 @@ enum class Kind : std::uint8_t {
   copy,
   fill,     ///< of a view with one value
   scalar,   ///< of a view of one element into a variable
-  nothing,  ///< of no bytes, with a null pointer, or of a view onto itself
+  itself,   ///< of a view onto itself: its mirror shares its memory, as in a build for the host, and on a GPU there would be two
+  nothing,  ///< of no bytes, or with a null pointer
 };
 
 /// How Kokkos carried it out.
@@ -80,8 +81,10 @@ struct Statement {
   Tally round_trips;  ///< the content had come from the destination, with an earlier copy, and was unchanged
   Tally restored;     ///< the part of `round_trips` whose destination had changed meanwhile
   Tally unused;       ///< overwritten or freed before any kernel or copy of Kokkos ran that could have used it
+  Tally shared;       ///< of a view onto itself, which move nothing; in no other tally but the next
+  Tally shared_same;  ///< the part of `shared` whose content had not changed since the previous one of the same view
   Tally not_examined;
-  std::vector<std::uint32_t> kernels;    ///< names of launches before redundant copies, since the previous copy between the arrays
+  std::vector<std::uint32_t> kernels;    ///< names of launches before redundant copies (shared_same, too), since the previous one
   std::uint64_t launches_between = 0;    ///< their number
 };
 
@@ -126,6 +129,9 @@ class Ledger {
   std::uint32_t site_of(const trace::detail::CallStack& stack);
   Statement& statement_of(const Copy& copy);
   void end_of_unused(Allocation& allocation);
+  void copied_onto_itself(const Copy& copy);
+  /// Returns the latest copy between two places, which the caller changes.
+  Last& last_between(Place to, Place from);
   enum class Changed : std::uint8_t { no, perhaps };
   /// Finds out whether the copy changed its destination, and whether it brought back what had come from there.
   Changed examine(const Copy& copy, Statement& s, const Allocations::Found& to, const Allocations::Found& from);

@@ -30,6 +30,7 @@ const char* explanation(What what) noexcept {
     case What::round_trip: return "the content had come from the destination, and came back unchanged";
     case What::fresh: return "the destination had the content, in memory that no copy had used: its initial value, a kernel's result, or chance";
     case What::unused: return "the content was overwritten or freed before a kernel or a copy of Kokkos could use it";
+    case What::shared: return "both sides are the same memory in this build, and nothing had changed since the copy before: redundant on a GPU";
   }
   return "";
 }
@@ -39,9 +40,9 @@ std::string text_of(const Ledger& ledger, const Finding& f, const Sites& sites) 
   char text[160];
   std::snprintf(text, sizeof text, "  %s, %s: %llu bytes, %llu of %llu copies, %.6f s, %s, from ", is_certain(f.what) ? "certain" : "possible",
                 to_string(f.what), static_cast<unsigned long long>(f.tally.bytes), static_cast<unsigned long long>(f.tally.count),
-                static_cast<unsigned long long>(s.copies.count), f.tally.seconds, to_string(s.direction));
+                static_cast<unsigned long long>(copies_at(f).count), f.tally.seconds, to_string(s.direction));
   std::string out = text + ledger.label(s.from) + " to " + ledger.label(s.to) + ", at " + sites.of(s.site);
-  if (f.what == What::redundant && !s.kernels.empty()) {
+  if ((f.what == What::redundant || f.what == What::shared) && !s.kernels.empty()) {
     const char* separator = "; kernels between: ";
     for (const std::uint32_t kernel : s.kernels) out += std::exchange(separator, ", ") + trace::detail::demangled(ledger.kernel(kernel).c_str());
   }
@@ -75,9 +76,13 @@ std::string text_report(const Ledger& ledger, const Circumstances& c, const trac
   out += line("possible: overwritten or freed without a use", sum(ledger, &Statement::unused));
   out += line("came back unchanged (most are counted above)", sum(ledger, &Statement::round_trips));
   if (const Tally t = sum(ledger, &Statement::not_examined); t.count > 0) out += line("content not examined", t);
+  if (const Tally t = sum(ledger, &Statement::shared); t.count > 0) {
+    out += line("of a view onto itself: on a GPU these would move", t);
+    out += line("of them without a change since the copy before", sum(ledger, &Statement::shared_same));
+  }
   const std::vector<Finding> findings = findings_of(ledger);
   for (std::size_t i = 0; i < findings.size() && i < most; ++i) out += text_of(ledger, findings[i], sites);
-  for (const What what : {What::redundant, What::round_trip, What::fresh, What::unused}) {
+  for (const What what : {What::redundant, What::round_trip, What::fresh, What::unused, What::shared}) {
     const bool is_found = std::any_of(findings.begin(), findings.end(), [what](const Finding& f) { return f.what == what; });
     if (is_found) out += std::string("  ") + to_string(what) + ": " + explanation(what) + "\n";
   }

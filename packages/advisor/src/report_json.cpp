@@ -56,12 +56,29 @@ Json of(const Ledger& ledger, const Finding& f, const Sites& sites) {
            {"direction", to_string(s.direction)},
            {"call_site", sites.of(s.site)}};
   one.update(of(f.tally));
-  one["of"] = of(s.copies);
+  one["of"] = of(copies_at(f));
   if (f.what == What::round_trip) one["destination_had_changed"] = of(s.restored);
-  if (f.what == What::redundant || f.what == What::fresh) {
+  if (f.what == What::redundant || f.what == What::fresh || f.what == What::shared) {
     one["launches_between"] = s.launches_between;
     one["kernels_between"] = Json::array();
     for (const std::uint32_t kernel : s.kernels) one["kernels_between"].push_back(trace::detail::demangled(ledger.kernel(kernel).c_str()));
+  }
+  return one;
+}
+
+/// Returns an entry of "advice_items". Of a round trip only what the destination had still is worth something.
+Json advice_item(const Ledger& ledger, const Finding& f, const std::string& site, const std::string& text) {
+  const Statement& s = *f.statement;
+  const bool returned = f.what == What::round_trip;
+  const std::uint64_t bytes = f.tally.bytes - (returned ? s.restored.bytes : 0);
+  Json one{{"kind", to_string(f.what)}, {"certainty", is_certain(f.what) ? "certain" : "possible"}, {"text", text}};
+  one["labels"] = Json::array({{{"name", ledger.label(s.to)}, {"bytes", f.tally.bytes}}});
+  one["call_site"] = site;
+  if (bytes > 0) {
+    one["bytes"] = bytes;
+    one["seconds"] = f.tally.seconds - (returned ? s.restored.seconds : 0);
+    one["direction"] = to_string(s.direction);
+    one["condition"] = condition(f.what);
   }
   return one;
 }
@@ -73,6 +90,7 @@ std::string json_report(const Ledger& ledger, const Circumstances& c, const trac
   Directions total;
   std::map<std::string, Directions> labels, call_sites;
   for (const Statement& s : ledger.statements()) {
+    if (s.copies.count == 0) continue;  // of a view onto itself
     for (Directions* const d : {&total, &labels[ledger.label(s.to)], &call_sites[sites.of(s.site)]}) (*d)[s.direction] += s.copies;
   }
   const std::vector<Finding> findings = findings_of(ledger);
@@ -89,9 +107,12 @@ std::string json_report(const Ledger& ledger, const Circumstances& c, const trac
   j["total"]["filled"] = {{"bytes", ledger.fills().bytes}, {"count", ledger.fills().count}};
   j["labels"] = list(labels);
   j["call_sites"] = list(call_sites);
-  j["advice"] = Json::array();
+  j["advice"] = j["advice_items"] = Json::array();
   for (std::size_t i = 0; i < findings.size() && i < most_shown; ++i) {
-    j["advice"].push_back(advice(ledger, findings[i], sites.of(findings[i].statement->site)));
+    const std::string& site = sites.of(findings[i].statement->site);
+    const std::string text = advice(ledger, findings[i], site);
+    j["advice"].push_back(text);
+    j["advice_items"].push_back(advice_item(ledger, findings[i], site, text));
   }
   Json& a = j["advisor"];
   a["version"] = 1;
@@ -104,6 +125,8 @@ std::string json_report(const Ledger& ledger, const Circumstances& c, const trac
   a["not_examined"] = of(sum(ledger, &Statement::not_examined));
   a["scalars"] = of(ledger.scalars());
   a["empty_copies"] = ledger.empty_copies();
+  a["onto_itself"] = of(sum(ledger, &Statement::shared));
+  a["onto_itself"]["unchanged"] = of(sum(ledger, &Statement::shared_same));
   a["histories_dropped"] = ledger.histories_dropped();
   a["saves"] = {{"certain", of(sum(ledger, &Statement::redundant))}, {"possible", of(possible)}};
   a["findings"] = Json::array();

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/trace/advice.hpp>
 #include <semcache/trace/statistics.hpp>
 
 #include <cstdint>
@@ -41,9 +42,6 @@ enum class ReportFormat : std::uint8_t { text, json };
 /// @throws what `make` throws
 [[nodiscard]] SEMCACHE_API std::string write_to_target(std::string_view target, const ReportPlace& place,
                                                        const std::function<std::string(ReportFormat)>& make);
-
-/// Returns a text with a remedy for each kind of cost that the statistics show. Both reports contain these texts.
-[[nodiscard]] SEMCACHE_API std::vector<std::string> advice(const Statistics& statistics);
 
 [[nodiscard]] SEMCACHE_API std::string text_report(const Statistics& statistics, const ReportPlace& place);
 [[nodiscard]] SEMCACHE_API std::string json_report(const Statistics& statistics, const ReportPlace& place);

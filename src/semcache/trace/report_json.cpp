@@ -28,6 +28,15 @@ Json list(const std::vector<NamedCounters>& named) {
   return out;
 }
 
+Json of(const Advice& a) {
+  Json one{{"kind", a.kind}, {"text", a.text}, {"labels", Json::array()}};
+  for (const auto& [value, label] : a.labels) one["labels"].push_back({{"name", label}, {a.unit == Advice::Unit::bytes ? "bytes" : "count", value}});
+  if (a.bytes > 0) one["bytes"] = a.bytes;
+  if (!a.direction.empty()) one["direction"] = a.direction;
+  if (!a.condition.empty()) one["condition"] = a.condition;
+  return one;
+}
+
 }  // namespace
 
 std::string json_report(const Statistics& s, const ReportPlace& place) {
@@ -86,7 +95,11 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
     unknown.push_back({{"name", n.name}, {"count", n.counters.unknown_launches}, {"reason", n.reason}});
   }
   j["unknown_launches"] = std::move(unknown);
-  j["advice"] = advice(s);
+  j["advice"] = j["advice_items"] = Json::array();
+  for (const Advice& a : advice(s)) {
+    j["advice"].push_back(a.text);
+    j["advice_items"].push_back(of(a));
+  }
   // Labels come from the program, so bytes that are not UTF-8 are replaced; otherwise there would be no report.
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -11,7 +11,7 @@ PAGE_WRITTEN, SOMETHING_MISSING, WRONG_USE, NO_PAGE = range(4)
 MOST_SPANS = 80_000  # on the page, in all lanes together
 
 DESCRIPTION = """Makes one HTML page from what a program wrote: reports (SEMCACHE_REPORT=report-%%r.json) and timelines
-(SEMCACHE_TRACE=timeline-%%r.json) of all its processes. The page says what moved, for which array and at which line, and what need not
+(SEMCACHE_TRACE=timeline-%%r.json) of all its processes, or what the advisor found in it (SEMCACHE_ADVISOR_REPORT=advice-%%r.json). The page says what moved, for which array and at which line, and what need not
 move. It holds all that it needs, so that it can be sent to others. Nothing is loaded from the net."""
 EPILOG = """Files are told apart by what is in them, and belong together by host, process and rank. What is missing or cut off is named on the
 page and on stderr; the rest is shown.
@@ -68,14 +68,14 @@ def _make_page(options):
             raise Failure(f"--source {folder} is no folder")
     library = d3.load(options.d3)
     found = inputs.read_all(options.files, MOST_SPANS)
-    if not found.reports.processes and not found.timelines:
+    if not found.reports.processes and not found.advisor.processes and not found.timelines:
         raise Failure("no file is of use:\n  " + "\n  ".join(found.problems))
     result = summary.Summary(found, sources.Sources(options.source))
     page.write(page.render(result, library, options.title), options.output)
     for note in result.notes:
         _say(note)
     if options.output != "/dev/stdout":
-        print(f"{options.output}: {len(result.reports.processes):,} process(es)")
+        print(f"{options.output}: {len(result.processes):,} process(es)")
     return SOMETHING_MISSING if result.notes else PAGE_WRITTEN
 
 

@@ -27,11 +27,19 @@ EVENTS = ("host_faults", "evictions", "opened", "unannounced", "peer_launches", 
 LINKS = ("h2d", "d2h", "between_devices")
 
 
-def count(facts, key):
+def number(facts, key):
     """Returns a figure that is no negative number, or 0 where there is none."""
     value = facts.get(key, 0) if isinstance(facts, dict) else 0
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-    return int(value) if good else 0
+    return value if good else 0
+
+
+def count(facts, key):
+    return int(number(facts, key))
+
+
+def seconds(facts, key):
+    return float(number(facts, key))
 
 
 def traffic_of(facts, key):

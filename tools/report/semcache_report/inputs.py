@@ -3,6 +3,7 @@
 """Opens the files that the user names, tells reports from timelines, and notes what is wrong with any of them."""
 from dataclasses import dataclass, field
 
+from .advisor import Advisor
 from .figures import process_key, who
 from .json_stream import CutOff, JsonStream, NotJson
 from .reports import Reports
@@ -17,6 +18,7 @@ class Inputs:
     """What was read, and a line of text for each thing that is missing or wrong."""
 
     reports: Reports = field(default_factory=Reports)
+    advisor: Advisor = field(default_factory=Advisor)
     timelines: list = field(default_factory=list)
     problems: list = field(default_factory=list)
 
@@ -79,23 +81,29 @@ def _add_report(report, inputs):
             f"its schema_version is {report['schema_version']!r}, and this semcache-report reads {REPORT_VERSION}: "
             "use the one that was installed with the library that wrote the report"
         )
-    lists = {"labels", "call_sites", "links", "unknown_launches", "advice", "library_calls", "devices"}
+    lists = {"labels", "call_sites", "links", "unknown_launches", "advice", "advice_items", "library_calls", "devices"}
     for key in {"total", "labels", "call_sites"} - report.keys():
-        raise Unusable(f"this report has no \"{key}\"")
+        raise Unusable(f'this report has no "{key}"')
     for key in lists & report.keys():
         if not isinstance(report[key], list) or (key != "advice" and not all(isinstance(e, dict) for e in report[key])):
-            raise Unusable(f"this report's \"{key}\" is no list of what it should hold")
+            raise Unusable(f'this report\'s "{key}" is no list of what it should hold')
     if not isinstance(report["total"], dict):
-        raise Unusable("this report's \"total\" holds no counters")
-    if process_key(report) in inputs.reports.processes:
+        raise Unusable('this report\'s "total" holds no counters')
+    sums = inputs.reports
+    if "advisor" in report:
+        sums = inputs.advisor
+        findings = report["advisor"].get("findings", []) if isinstance(report["advisor"], dict) else None
+        if not isinstance(findings, list) or not all(isinstance(f, dict) for f in findings):
+            raise Unusable('this report\'s "advisor" holds no findings')
+    if process_key(report) in sums.processes:
         raise Unusable(f"there is another report of {who(process_key(report))}, so this one is left out")
-    inputs.reports.add(report)
+    sums.add(report)
 
 
 def _add_timeline(path, timeline, other, inputs):
     other = other if isinstance(other, dict) else {}
     if "semcache_timeline" not in other:
-        raise Unusable("this Trace Event file was not written by SemCache (its otherData has no \"semcache_timeline\")")
+        raise Unusable('this Trace Event file was not written by SemCache (its otherData has no "semcache_timeline")')
     if other["semcache_timeline"] != TIMELINE_VERSION:
         raise Unusable(
             f"its semcache_timeline is {other['semcache_timeline']!r}, and this semcache-report reads {TIMELINE_VERSION}: "

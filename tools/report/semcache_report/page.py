@@ -24,18 +24,24 @@ def render(summary, d3, title):
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(site=short_site, bytes=human_bytes, seconds=human_seconds, figure=lambda n: f"{n:,}", embedded=embedded)
+    environment.filters.update(
+        short=shortened, site=short_site, bytes=human_bytes, seconds=human_seconds, figure=lambda n: f"{n:,}", embedded=embedded
+    )
     rates, rates_from = summary.rates()
     over_time = summary.over_time()
     data = {
         "labels": _label_bars(summary.labels),
         "time": over_time and {k: v for k, v in over_time.items() if k != "launches"},
         "ranks": _rank_bars(summary),
+        "advisor": summary.advisor.bars(),
         "timeline": lanes_data(summary.timelines, summary.shifts_us),
     }
     sites = [
         {"name": name, "c": c, "line": line, "place": place} for name, c in summary.sites[:MOST_ROWS] for line, place in [summary.sources.line(name)]
     ]
+    findings = summary.advisor.findings()
+    for finding in findings[:MOST_ROWS]:
+        finding["line"], finding["place"] = summary.sources.line(finding["site"])
     return environment.get_template("page.html.j2").render(
         title=title,
         version=__version__,
@@ -46,6 +52,8 @@ def render(summary, d3, title):
         percent=percent,
         data=data,
         sites=sites,
+        findings=findings,
+        advised=sorted(summary.advisor.processes.items()),
         total_columns={k for k, n in summary.total.items() if n or k in ("h2d", "d2h", "avoided")},
         advice=summary.reports.advice.lines(rates),
         rates=rates,
@@ -58,6 +66,10 @@ def render(summary, d3, title):
         style=_file("style.css"),
         scripts=[_file("charts.js"), _file("timeline.js")],
     )
+
+
+def shortened(text, most=48):
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def embedded(data):

@@ -12,11 +12,13 @@ MOST_NAMED = 10
 
 class Summary:
     def __init__(self, inputs, sources):
-        self.inputs, self.reports, self.timelines = inputs, inputs.reports, inputs.timelines
+        self.inputs, self.reports, self.timelines, self.advisor = inputs, inputs.reports, inputs.timelines, inputs.advisor
         self.notes = list(inputs.problems)
         self.sources = sources
         self._add_processes_without_report()
-        self._note_missing_ranks()
+        self._note_missing_ranks(self.reports.processes)
+        self._note_missing_ranks(self.advisor.processes)
+        self.processes = {*self.reports.processes, *self.advisor.processes}
         self.total = derived(self.reports.total())
         self.labels = _sorted(self.reports.labels)
         self.sites = _sorted(self.reports.call_sites)
@@ -25,6 +27,8 @@ class Summary:
 
     def verdict(self):
         """Returns the verdict as pieces: plain text, or a pair of a kind (label, site) and its name."""
+        if not self.reports.processes:
+            return self.advisor.verdict()
         t = self.total
         if not t["moved"]:
             pieces = ["No byte moved over a link"]
@@ -38,13 +42,13 @@ class Summary:
         return pieces + [f"; {avoided} avoided" + (f", {human_bytes(t['dropped'])} dropped unread." if t["dropped"] else ".")]
 
     def facts(self):
-        keys = self.reports.processes
+        keys = self.processes
         hosts = len({key[1] for key in keys})
         lines = [f"{len(keys):,} process{'es' if len(keys) != 1 else ''} on {hosts:,} host{'s' if hosts != 1 else ''}"]
         for name, values in self.reports.facts.items():
             if values:
                 lines.append(f"{name}: " + ", ".join(f"{v}" if len(values) == 1 else f"{v} ({n:,})" for v, n in values.most_common(4)))
-        return lines
+        return lines + (self.advisor.facts() if self.advisor.processes else [])
 
     def rates(self):
         """Returns bytes per second by direction, and where they are from."""
@@ -124,9 +128,9 @@ class Summary:
                 f"no timeline of {len(without):,} process{'es' if len(without) > 1 else ''}: " + _some([who(k) for k in sorted(without)])
             )
 
-    def _note_missing_ranks(self):
-        ranks = [key[0] for key in self.reports.processes]
-        missing = sorted(set(range(max(ranks, default=0) + 1)) - set(ranks))
+    def _note_missing_ranks(self, processes):
+        ranks = [key[0] for key in processes]
+        missing = sorted(set(range(max(ranks, default=-1) + 1)) - set(ranks))
         if len(missing) > 1000 + len(ranks):
             self.notes.append(f"ranks go up to {max(ranks):,}, and {len(missing):,} of them are missing")
         elif missing:

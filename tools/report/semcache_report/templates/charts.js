@@ -32,7 +32,8 @@ const page = (() => {
         .tickValues(most > 0 ? d3.scale.linear().domain([0, most / unit]).ticks(wanted).map((t) => t * unit) : [0])
         .tickFormat((bytes) => bytes === 0 ? "0" : parseFloat((bytes / unit).toFixed(3)).toLocaleString("en") + " " + units[power]);
   };
-  const sum = (row) => directions.reduce((all, [key]) => all + row[key], 0);
+  const total = (row, parts) => parts.reduce((all, [key]) => all + row[key], 0);
+  const sum = (row) => total(row, directions);
   const drawing = (id, height) => {
     const box = document.getElementById(id), width = box.clientWidth;
     box.textContent = "";
@@ -40,9 +41,10 @@ const page = (() => {
     return {svg, width};
   };
 
-  const labelChart = () => {
-    const rows = data.labels, narrow = window.innerWidth < 640, step = narrow ? 38 : 26, bottom = 24;
-    const {svg, width} = drawing("label-chart", rows.length * step + bottom);
+  // A bar for each name, below each other. `parts` are pairs of a key in the rows, which is the colour's name, and a text.
+  const nameChart = (id, rows, parts) => {
+    const sum = (row) => total(row, parts), narrow = window.innerWidth < 640, step = narrow ? 38 : 26, bottom = 24;
+    const {svg, width} = drawing(id, rows.length * step + bottom);
     const left = narrow ? 0 : Math.min(260, 16 + 7.5 * d3.max(rows, (r) => Math.min(32, r.name.length)));
     const end = 84, most = d3.max(rows, sum), x = d3.scale.linear().domain([0, most]).range([left, width - end]);
     const axis = byteAxis(most, narrow ? 3 : 6).scale(x).innerTickSize(-rows.length * step);
@@ -53,8 +55,8 @@ const page = (() => {
         .text((r) => shortened(one_line(r.name), narrow ? 40 : 32))
         .append("title")
         .text((r) => r.name);
-    directions.forEach(([key, name], i) => {
-      const before = (r) => directions.slice(0, i).reduce((all, [k]) => all + r[k], 0);
+    parts.forEach(([key, name], i) => {
+      const before = (r) => parts.slice(0, i).reduce((all, [k]) => all + r[k], 0);
       row.append("rect")
           .attr({class: key, x: (r) => x(before(r)), y: narrow ? 18 : 4, height: narrow ? 15 : step - 8, width: (r) => x(r[key]) - x(0)})
           .append("title")
@@ -110,7 +112,10 @@ const page = (() => {
         few ? rows.map((r, i) => [(i + 0.5) / rows.length, r.name, "middle"]) : [[0, rows[0].name, "start"], [1, rows[rows.length - 1].name, "end"]]);
   };
   const draw = () => {
-    if (document.getElementById("label-chart")) labelChart();
+    if (document.getElementById("label-chart")) nameChart("label-chart", data.labels, directions);
+    if (document.getElementById("advisor-chart")) {
+      nameChart("advisor-chart", data.advisor, [["certain", "certainly redundant"], ["possible", "possibly redundant"], ["needed", "all other copies"]]);
+    }
     if (document.getElementById("time-chart")) timeChart();
     if (document.getElementById("rank-chart")) rankChart();
   };
