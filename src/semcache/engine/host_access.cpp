@@ -43,7 +43,10 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
     }
     if (const Obstacle o = preparation_.meet(m, content, mode)) return o;
     if (pages_matter) m.pages.make_room(2);  // `relax` must not fail once the write is noted
-    if (writes(mode)) transfers_.note_written(m, content);  // I2
+    if (writes(mode)) {
+      dual_views_.note_host_write(m);
+      transfers_.note_written(m, content);  // I2
+    }
     projection_.project();
     const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
     if (!pages_matter || s_.pages->relax(m, pages, wanted)) return {};
@@ -67,6 +70,7 @@ Obstacle HostAccess::open_columns(Memory& m, const Region& where, const Region& 
   if (met) return met;
   m.pages.make_room(2 * pages.columns);  // `relax` must not fail once the write is noted
   if (writes(mode)) {
+    dual_views_.note_host_write(m);
     transfers_.prepare_written(m, pages);
     transfers_.note_written(m, pages);  // I2
   }

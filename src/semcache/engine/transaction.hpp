@@ -5,6 +5,7 @@
 #include <semcache/base/patience.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/engine/buffers.hpp>
+#include <semcache/engine/dual_views.hpp>
 #include <semcache/engine/operand.hpp>
 #include <semcache/engine/transfers.hpp>
 

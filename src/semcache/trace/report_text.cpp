@@ -125,6 +125,7 @@ std::string totals_table(const Counters& c) {
   line("deferred: moves when somebody reads it", c.deferred, true);
   line("dropped: deferred, and never needed", c.dropped, true);
   line("captured as writable, found unchanged", c.unchanged);
+  line("written on the host again with equal values", c.rewritten);
   std::string out = "\n" + table.text() + "\n";
   out += "  launches " + std::to_string(c.launches) + " (unknown " + std::to_string(c.unknown_launches) +
          "), captures outside semcache::Exec " + std::to_string(c.native_captures) + ", host faults " + std::to_string(c.host_faults) +
@@ -297,6 +298,10 @@ void about_memory(const Statistics& s, Advice& out) {
 void about_captures(const Statistics& s, Advice& out) {
   if (s.check_writes) {
     const auto same = ordered(s.labels, [](const Counters& c) { return c.changed == 0 ? c.unchanged.bytes : 0; });
+    if (const std::string again = leaders(s.labels, [](const Counters& c) { return c.rewritten.bytes; }, Unit::bytes); s.total.rewritten.bytes > 0) {
+      out.push_back("Written on the host again with the values that the device had: " + again +
+                    ". Write them once, or where they change. SEMCACHE_CHECK_WRITES=1 has compared them; without it they are copied each time.");
+    }
     if (same.empty()) return;
     out.push_back("Captured as writable, but never changed: " + enumeration(same, Unit::bytes, most_candidates) +
                   ". Capture them as View<const T*> where kernels only read them, and no check is needed.");
