@@ -64,6 +64,17 @@ CASES = {
         ("semcache print host[5]", ["busy: a forked child has no arrays", r"= 1\n"]),
         ("continue", ["exited normally"]),
     ],
+    # The process runs when gdb comes, so SemCache has begun before.
+    "attach": [
+        ("semcache print host[5]", [r"= 2\n"]),
+        ("set var go_on = 1", []),
+        ("break semcache_statistics", []),
+        ("continue", ["hit Breakpoint 1"]),
+        ("bt", [r"main \("]),
+        ("delete", []),
+        ("info signals SIGSEGV", [r"SIGSEGV\s+No\s+No\s+Yes"]),
+        ("continue", ["exited normally"]),
+    ],
     "no_process": [
         ("semcache settle", ["no process runs"]),
         ("python print(gdb.parameter('semcache-stop-at-foreign-faults'))", ["True"]),
@@ -111,6 +122,10 @@ def main(case, gdb, script, program, scratch, *installed):
     for number, (line, _) in enumerate(CASES[case]):
         command += ["-ex", f"echo \\n@{number}@\\n", "-ex", line]
     command += ["-ex", "kill", "-ex", "quit", program]
+    if case == "attach":
+        process = subprocess.Popen([program, "wait"], stdout=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        command[1:1] = ["-p", str(process.pid)]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                             timeout=240, check=False, env={**os.environ, "TERM": "dumb"})
     print(result.stdout)

@@ -6,6 +6,7 @@
  * debugged crash      ends by an access of its own to address 16
  * debugged early      does that before SemCache has started
  * debugged forked     stops in a forked child
+ * debugged wait       says "waiting", and waits until a debugger sets go_on
  */
 #include <semcache/semcache.h>
 
@@ -18,6 +19,7 @@
 enum { count = 4096 };
 double* host;
 double* device;
+volatile int go_on;
 
 /* Breakpoints. */
 __attribute__((noinline)) void written_on_device(void) { __asm__ volatile("# written"); }
@@ -56,6 +58,11 @@ int main(int argc, char** argv) {
       _exit(0);
     }
     waitpid(child, NULL, 0);
+  }
+  if (strcmp(way, "wait") == 0) {
+    puts("waiting");
+    fflush(stdout);
+    while (!go_on) usleep(1000);
   }
   for (i = 0; i < count; ++i) sum += host[i];
   need(semcache_statistics(&after));

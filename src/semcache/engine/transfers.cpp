@@ -329,7 +329,9 @@ bool Transfers::is_there_already(Memory& to, Memory& from, const Step& step) {
   }
   std::vector<directory::LastHeld> needed;
   s_.directory.last_held(to.slot, step.where, directory::Wanters::others, needed);
-  return needed.empty() && executor_.content_of(to, step.where.hull()) == executor_.content_of(from, step.source().hull());
+  if (!needed.empty()) return false;
+  executor_.freeze(from, step.source());
+  return executor_.content_of(to, step.where.hull()) == executor_.content_of(from, step.source().hull());
 }
 
 Obstacle Transfers::check_writes(Memory& m) {
