@@ -151,7 +151,8 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
         continue;
       }
     }
-    if (s_.options.check_writes && from != nullptr && from->on_host() && !m.on_host()) {
+    // A saved copy was not written by the host, and has its bytes at other positions.
+    if (s_.options.check_writes && from != nullptr && from->on_host() && !from->snapshot() && !m.on_host()) {
       if (const Obstacle o = hazards_.uses_of(m)) return o;
       if (const Obstacle o = hazards_.uses_of(*from)) return o;
       if (is_there_already(m, *from, step)) {
