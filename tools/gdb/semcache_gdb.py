@@ -11,8 +11,8 @@ import re
 import gdb
 
 # What another thread, or this one, may hold the lock of while it is in such a function, and what the call may need.
-LOCKING = re.compile(r"(__GI_|__libc_|_int_|__)*(malloc|calloc|realloc|free|cfree|memalign|aligned_alloc|malloc_consolidate|dlopen|dlsym|dlclose|fork)$"
-                     r"|operator (new|delete)")
+LOCKING = re.compile(r"(__GI_|__libc_|_int_|__)*(malloc|calloc|realloc|free|cfree|memalign|aligned_alloc|malloc_consolidate|dlopen|dlsym|"
+                     r"dlclose|fork)$|operator (new|delete)")
 LOCKING_LIBRARY = re.compile(r"/(ld-linux[^/]*|libcuda)\.so")
 
 

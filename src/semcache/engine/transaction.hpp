@@ -143,7 +143,10 @@ class Transaction : base::Uncopied {
 inline std::unique_lock<std::mutex> Transactions::lock(base::Patience& patience) const {
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   while (!lock.owns_lock()) {
-    if (patience.over()) throw SystemError("another thread is inside SemCache and does not go on. Let it go on (in gdb: set scheduler-locking off), then ask again");
+    if (patience.over()) {
+      throw SystemError("another thread is inside SemCache and does not go on. Let it go on (in gdb: set scheduler-locking off), then ask "
+                        "again");
+    }
     timeline::wait_a_moment();
     (void)lock.try_lock();
   }
