@@ -102,6 +102,7 @@ struct semcache_statistics_t {
   uint64_t native_captures;       /**< captures of arrays by kernels outside semcache::Exec, summed over these kernels */
   semcache_traffic between_devices; /**< part of d2d: from one device to another, over the link between them */
   uint64_t peer_launches;         /**< launches that use an array from another device than its own, summed over these arrays */
+  semcache_traffic rewritten;     /**< written on the host with the values that the device had */
 };
 
 /** Returns the library's version: 10000 * major + 100 * minor + patch. A library may be newer than this header. */

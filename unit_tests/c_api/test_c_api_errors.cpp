@@ -69,6 +69,7 @@ Statistics statistics() {
   for (std::uint64_t* f : {&s.total.exposed, &s.total.uncaptured, &s.total.changed, &s.device_budget_bytes}) *f = ++n;
   s.total.between_devices = {n + 1, n + 2};
   s.total.peer_launches = n + 3;
+  s.total.rewritten = {n + 4, n + 5};
   return s;
 }
 bool is_tracked(const void* address) noexcept { return address != nullptr; }
@@ -285,7 +286,7 @@ TEST_F(CInterfaceErrors, EveryFigureArrivesInItsField) {
     EXPECT_EQ(figures[i], i < second_name ? i + 1 : i == second_name ? s.native_launches : i) << i;
   }
   EXPECT_EQ(s.size, sizeof s);
-  EXPECT_EQ(std::size(figures), 55u);
+  EXPECT_EQ(std::size(figures), 57u);
 }
 
 TEST_F(CInterfaceErrors, AnOlderOrNewerCallersStructIsRespected) {

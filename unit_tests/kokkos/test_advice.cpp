@@ -162,6 +162,57 @@ KOKKOS_TEST(KokkosAdvice, WhatAKernelChangesIsNotToBeCapturedAsConst) {
   EXPECT_EQ(advice_with(came_back), "");
 }
 
+KOKKOS_TEST(KokkosAdvice, WhatIsUploadedAgainUnchangedIsNamedAndNotMoved) {
+  const Runtime runtime("SEMCACHE_CHECK_WRITES", "1");
+  const Vector same("same", 4096), changed("changed", 4096);
+  const Mirror host_same = Kokkos::create_mirror_view(same), host_changed = Kokkos::create_mirror_view(changed);
+  for (int i = 0; i < 4096; ++i) host_same(i) = 0, host_changed(i) = 1;
+  for (int step = 0; step < 5; ++step) {  // the host does not touch its arrays; nobody asks for the device's content
+    Kokkos::deep_copy(same, host_same);
+    Kokkos::deep_copy(changed, host_changed);
+    double_it(same);  // twice nothing is nothing
+    double_it(changed);
+  }
+  const std::string found = advice_with("Captured as writable");
+  EXPECT_TRUE(contains(found, "same (128.0 KiB)")) << found;  // at four of the copies
+  EXPECT_FALSE(contains(found, "changed (")) << found;
+  for (const auto& label : semcache::statistics().labels) {
+    if (label.name == "same") EXPECT_EQ(label.counters.h2d.bytes, 4096 * sizeof(double));
+    if (label.name == "changed") EXPECT_EQ(label.counters.h2d.bytes, 5 * 4096 * sizeof(double));
+  }
+}
+
+KOKKOS_TEST(KokkosAdvice, WhatTheHostWritesAgainWithEqualValuesIsNamedAndNotMoved) {
+  const Runtime runtime("SEMCACHE_CHECK_WRITES", "1");
+  const Vector same("same", 4096), other("other", 4096);
+  const Mirror host_same = Kokkos::create_mirror_view(same), host_other = Kokkos::create_mirror_view(other);
+  double total = 0;
+  for (int step = 0; step < 5; ++step) {
+    for (int i = 0; i < 4096; ++i) host_same(i) = i, host_other(i) = i + step;
+    Kokkos::deep_copy(same, host_same);
+    Kokkos::deep_copy(other, host_other);
+    total += sum(same) + sum(other);
+  }
+  EXPECT_EQ(total, 10 * 4095 * 2048.0 + 10 * 4096.0);
+  const std::string found = advice_with("Written on the host again with the values");
+  EXPECT_TRUE(contains(found, "same_mirror (128.0 KiB)")) << found;  // all but the first of five
+  EXPECT_FALSE(contains(found, "other")) << found;
+  EXPECT_EQ(semcache::statistics().total.h2d.bytes, (1 + 5) * 4096 * sizeof(double));
+}
+
+KOKKOS_TEST(KokkosAdvice, WithoutTheCheckEqualValuesAreMovedAndNotNamed) {
+  const Runtime runtime;
+  const Vector same("same", 4096);
+  const Mirror host = Kokkos::create_mirror_view(same);
+  for (int step = 0; step < 5; ++step) {
+    for (int i = 0; i < 4096; ++i) host(i) = i;
+    Kokkos::deep_copy(same, host);
+    EXPECT_EQ(sum(same), 4095 * 2048.0);
+  }
+  EXPECT_EQ(semcache::statistics().total.h2d.bytes, 5 * 4096 * sizeof(double));
+  EXPECT_EQ(semcache::statistics().total.rewritten.bytes, 0u);
+}
+
 KOKKOS_TEST(KokkosAdvice, WhereThingsAreAsTheyShouldBeNothingIsSaid) {
   const Runtime runtime;
   const Vector x("x", 4096), y("y", 4096);

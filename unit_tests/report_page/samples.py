@@ -27,6 +27,7 @@ TRAFFIC = (
     "write_ahead",
     "read_ahead_lost",
     "between_devices",
+    "rewritten",
 )
 EVENTS = ("host_faults", "evictions", "opened", "exposed", "unannounced", "uncaptured", "changed", "peer_launches")
 

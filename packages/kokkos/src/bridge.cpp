@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "dual_view_watch.hpp"
+
 #include <semcache/kokkos/exec.hpp>
 
 // Kokkos_Core.hpp of newer versions does not declare the list of execution spaces.
@@ -59,6 +61,7 @@ void start(bool native_is_cuda, int ordinal, const char* native_name) {
   device.framework = framework.c_str();
   runtime::use_framework_device(device);
   runtime::recognise_handles(&recognise_view);
+  watch_dual_views();
   // Kokkos calls the hooks in reverse order.
 #ifdef KOKKOS_ENABLE_CUDA
   if (native_is_cuda) Kokkos::push_finalize_hook(&give_up_cuda_instances);
@@ -78,6 +81,7 @@ void* allocate(Side side, std::uint32_t device, const char* space_name, const ch
     const void* partner = std::exchange(partner_of_next_mirror, nullptr);
     data = runtime::allocate_host(label, bytes, partner, std::exchange(next_mirror_is_announced, false));
   }
+  note_allocation(side, data, bytes);
   void* address = static_cast<char*>(data) - (total - logical);
   if (Kokkos::Profiling::profileLibraryLoaded())
     Kokkos::Profiling::allocateData(Kokkos::Tools::make_space_handle(space_name), label, address, logical);

@@ -74,6 +74,7 @@ void Copies::copy(void* to, const void* from, Columns what) {
   }
   Transaction transaction(transactions_);
   s_.links.fetch_add(1);
+  dual_views_.note_copy(t, f);
   if (t == nullptr || f == nullptr) {
     return in_pieces(transaction, t, t != nullptr ? position_of(*t, to) : 0, f, f != nullptr ? position_of(*f, from) : 0, what,
                      [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
@@ -271,9 +272,11 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     }
     if (to.open || from.open) return {};  // opened above, or by another thread meanwhile
     // All sides are checked, whichever the caller named: once another array wants a value, `check_writes` must not replace it by
-    // an earlier one any more.
-    for (const SlotId slot : s_.directory.slots(from.datum)) {
-      if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
+    // an earlier one any more. And what `to` holds unchanged need not come once more.
+    for (const DatumId datum : {from.datum, to.datum}) {
+      for (const SlotId slot : s_.directory.slots(datum)) {
+        if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
+      }
     }
     const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted(to.datum).extents(range)
                                               : std::vector<directory::ExtentMap::Extent>();
@@ -416,22 +419,9 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (const Obstacle o = hazards_.uses_of(from)) return o;
   if (!s_.directory.fresh(to.slot, to_range) || !s_.directory.fresh(from.slot, from_range)) return {};
   if (!s_.directory.defined(to.datum, to_range)) return {};
-  const auto bytes_of = [&](Memory& m, ByteRange range) {
-    std::vector<std::byte> bytes(n);
-    if (m.on_host()) {
-      s_.platform->read_behind(bytes.data(), m.address + range.begin, n);
-    } else {
-      DeviceState& d = s_.device_of(m);
-      projection_.set_reachable(m, true);
-      d.device->copy_from_device(s_.queues->id(d.to_host_queue), bytes.data(), m.address + range.begin, n);
-      s_.queues->wait_for_queue(d.to_host_queue);
-      projection_.set_reachable(m, false);
-    }
-    return bytes;
-  };
   if (!State::is_resident(to, to_range) || !State::is_resident(from, from_range)) return {};
-  const std::vector<std::byte> there = bytes_of(to, to_range);
-  const std::vector<std::byte> here = bytes_of(from, from_range);
+  const std::vector<std::byte> there = executor_.content_of(to, to_range);
+  const std::vector<std::byte> here = executor_.content_of(from, from_range);
   s_.directory.wanted(to.datum).for_each(to_range, [&](const Region& piece, directory::ValueRef ref) {
     bool same = true;
     for (std::uint64_t c = 0; c < piece.columns && ref.is_number(); ++c) {  // bytes that were never written may differ

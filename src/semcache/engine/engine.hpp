@@ -21,7 +21,7 @@ namespace semcache::engine {
 /// (I9) holds as far as content is concerned; evictions made on the way stay made.
 class Engine : base::Uncopied {
   State s_;
-  const Parts parts_{s_, projection_, executor_, hazards_, arrays_, transfers_, buffers, residency_, preparation_, transactions_,
+  const Parts parts_{s_, projection_, executor_, hazards_, arrays_, transfers_, buffers, residency_, preparation_, dual_views_, transactions_,
                      shapes_, expected_, lifetimes, launches, host_uses, host_access};
   Projection projection_{parts_};
   Executor executor_{parts_};
@@ -35,6 +35,7 @@ class Engine : base::Uncopied {
  private:
   Residency residency_{parts_};
   Preparation preparation_{parts_};
+  DualViews dual_views_{parts_};
   Transactions transactions_{parts_};
   Shapes shapes_{parts_};
   ExpectedMessages expected_{parts_};

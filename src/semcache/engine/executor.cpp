@@ -543,4 +543,23 @@ std::uint64_t Executor::digest_of(Memory& m) {
   return d.device->digest(s_.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
 }
 
+std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
+  std::vector<std::byte> bytes(range.size());
+  const std::byte* const from = m.address + range.begin;
+  if (m.on_host()) {
+    s_.platform->read_behind(bytes.data(), from, range.size());
+    return bytes;
+  }
+  projection_.set_reachable(m, true);
+  if (permits(from, range.size(), platform::Protection::read)) {
+    DeviceState& d = s_.device_of(m);
+    d.device->copy_from_device(s_.queues->id(d.to_host_queue), bytes.data(), from, range.size());
+    s_.queues->wait_for_queue(d.to_host_queue);
+  } else {
+    s_.platform->read_behind(bytes.data(), from, range.size());
+  }
+  projection_.set_reachable(m, false);
+  return bytes;
+}
+
 }  // namespace semcache::engine

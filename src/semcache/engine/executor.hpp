@@ -47,6 +47,9 @@ class Executor : Parts {
   void freeze(Memory& memory, const Region& where);
   /// Returns a digest of the content that the device memory has now.
   [[nodiscard]] std::uint64_t digest_of(Memory& memory);
+  /// Returns what the memory holds now, for checks. What crosses the link for it is not counted.
+  /// @pre device memory is resident in `range`, and nothing in flight uses it
+  [[nodiscard]] std::vector<std::byte> content_of(Memory& memory, ByteRange range);
   /// Closes the array's pages and gives back the device memory behind its addresses, however short a time that was mapped.
   void unmap_memory(Memory& memory) noexcept;
 

@@ -43,7 +43,10 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
     }
     if (const Obstacle o = preparation_.meet(m, content, mode)) return o;
     if (pages_matter) m.pages.make_room(2);  // `relax` must not fail once the write is noted
-    if (writes(mode)) transfers_.note_written(m, content);  // I2
+    if (writes(mode)) {
+      dual_views_.note_host_write(m);
+      transfers_.note_written(m, content);  // I2
+    }
     projection_.project();
     const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
     if (!pages_matter || s_.pages->relax(m, pages, wanted)) return {};
@@ -67,6 +70,7 @@ Obstacle HostAccess::open_columns(Memory& m, const Region& where, const Region& 
   if (met) return met;
   m.pages.make_room(2 * pages.columns);  // `relax` must not fail once the write is noted
   if (writes(mode)) {
+    dual_views_.note_host_write(m);
     transfers_.prepare_written(m, pages);
     transfers_.note_written(m, pages);  // I2
   }
@@ -322,13 +326,16 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   return FaultResult::served;
 }
 
+/// Is this an array, and no saved copy or part of one?
+static bool is_array(const Memory& m) noexcept { return m.live && !m.snapshot() && !m.part; }
+
 template <class Visit>
 void HostAccess::for_each_array(const Visit& visit) {
   for (std::size_t i = 0;; ++i) {
     Transaction t(transactions_);
     if (i == s_.pool.size()) return;
     Memory& m = s_.pool[i];
-    if (m.live && !m.snapshot() && !m.part) visit(t, m);
+    if (is_array(m)) visit(t, m);
   }
 }
 
@@ -340,20 +347,41 @@ Obstacle HostAccess::make_mapped_fresh(Memory& m) {
   return met;
 }
 
+Obstacle HostAccess::settle(Memory& m, const Kept& kept) {
+  if (kept.freed()) return {};
+  if (m.on_host()) return open_pages(m, m.all(), Access::read);
+  if (const Obstacle o = make_mapped_fresh(m)) return o;
+  projection_.open_guarded(m);
+  return {};
+}
+
 void HostAccess::settle_all() {
   for_each_array([&](Transaction& t, Memory& m) {
     if (s_.directory.fresh(m.slot, m.all())) return;
-    if (m.on_host()) return host_access(t, m, m.all(), Access::read);
     const Kept kept(m);
-    t.run([&]() -> Obstacle {
-      if (kept.freed()) return {};
-      if (const Obstacle o = make_mapped_fresh(m)) return o;
-      projection_.open_guarded(m);
-      return {};
-    });
+    t.run([&] { return settle(m, kept); });
+    if (m.on_host() && !kept.freed()) shapes_.keep_maps_short(t, m);
   });
   Transaction t(transactions_);
   t.run([&] { return hazards_.land_all(); });
+}
+
+void HostAccess::settle_all_soon() {
+  // A launch that this thread has begun cannot end before the debugger lets the thread go on.
+  base::Patience patience(std::chrono::seconds(s_.surroundings.in_launch() ? 0 : 2));
+  const device::Visit visit(*s_.home().device);
+  std::string left_out;
+  for (std::size_t i = 0;; ++i) {
+    Transaction t(transactions_, patience);
+    if (i == s_.pool.size()) break;
+    Memory& m = s_.pool[i];
+    if (!is_array(m) || s_.directory.fresh(m.slot, m.all())) continue;
+    const Kept kept(m);
+    if (t.try_run([&] { return settle(m, kept); }, patience)) left_out += (left_out.empty() ? "'" : ", '") + std::string(s_.name(m)) + "'";
+  }
+  if (!left_out.empty()) {
+    throw SystemError("not settled, because kernels use their content and have not ended: " + left_out + ". Let them end, then ask again");
+  }
 }
 
 void HostAccess::settle_and_open() {

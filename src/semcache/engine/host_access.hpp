@@ -28,6 +28,9 @@ class HostAccess : Parts {
   void expose(Memory& mirror);
   /// Carries out all pending copies, to mirrors and to mapped device memory, and waits for all flights.
   void settle_all();
+  /// Does the same for a debugger, which may have stopped any thread anywhere: leaves out what cannot be settled soon.
+  /// @throws SystemError  something is left out; the text names it
+  void settle_all_soon();
   /// Makes all host arrays that have content valid, readable and writable, and not page-locked. They count as written by the host.
   void settle_and_open();
   /// Makes everything on the host valid and accessible for good, for pointers that outlive the runtime.
@@ -55,6 +58,9 @@ class HostAccess : Parts {
   void note_fetch(Memory& host, ByteRange range);
 
  private:
+  /// @return no obstacle when the array is fresh, in what is mapped of it, and accessible, or when it has been freed; otherwise the first
+  /// obstacle
+  Obstacle settle(Memory& memory, const Kept& kept);
   /// @return no obstacle when what is mapped of the device memory is fresh; otherwise the first obstacle
   Obstacle make_mapped_fresh(Memory& memory);
   /// Ends the process, because the kernel refuses to open the pages.

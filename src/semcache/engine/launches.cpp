@@ -54,6 +54,7 @@ bool Launches::begin_unready_launch(QueueIndex queue, const Operand* operands, s
   bring_by_block(t, operands, count, parts);
   t.run([&]() -> Obstacle {
     if (const Obstacle o = preparation_.prepare(operands, count, parts)) return o;
+    if (const Obstacle o = dual_views_.look_at(operands, count)) return o;
     return is_task ? order_kernels(operands, count) : Obstacle();
   });
   for (std::size_t i = 0; i < count; ++i) {

@@ -160,6 +160,11 @@ void Lifetimes::free_all_put_off() noexcept {
   }
 }
 
+void Lifetimes::note_dual_view(Memory& device, Memory& host) {
+  const Transaction t(transactions_);
+  if (s_.options.check && device.live && host.live) dual_views_.pair(device, host);
+}
+
 void Lifetimes::deallocate(Memory* memory) noexcept {
   if (memory == nullptr) return;
   Transaction t(transactions_);
@@ -175,6 +180,7 @@ void Lifetimes::deallocate(Transaction& t, Memory& m) noexcept {
   ++s_.frees;
   const base::AtEnd freed([this] { --s_.frees; });
   (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
+  dual_views_.leave(m);
   m.incarnation.fetch_add(1);
   try {
     t.run([&] { return free_array(m); });

@@ -38,6 +38,8 @@ class Lifetimes : Parts {
   /// Frees the array after waiting for all uses of it. On the emulated device, whose kernels may free arrays themselves, an array
   /// that a running launch pins is freed when the launch ends; so is a part on the host that is in use there.
   void deallocate(Memory* memory) noexcept;
+  /// SEMCACHE_CHECK: notes that two arrays are the sides of a Kokkos::DualView (`DualViews`).
+  void note_dual_view(Memory& device, Memory& host);
   /// Frees the arrays whose freeing was put off until launches that have now ended. Called after each end of a pin, without the
   /// lock.
   void free_put_off() noexcept {

@@ -14,6 +14,7 @@ class Transfers;
 class Buffers;
 class Residency;
 class Preparation;
+class DualViews;
 class Transactions;
 class Shapes;
 class ExpectedMessages;
@@ -34,6 +35,7 @@ struct Parts {
   Buffers& buffers_;
   Residency& residency_;
   Preparation& preparation_;
+  DualViews& dual_views_;
   Transactions& transactions_;
   Shapes& shapes_;
   ExpectedMessages& expected_;

@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/patience.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/engine/buffers.hpp>
+#include <semcache/engine/dual_views.hpp>
 #include <semcache/engine/operand.hpp>
 #include <semcache/engine/transfers.hpp>
 
@@ -44,6 +46,8 @@ class Transactions : Parts {
   friend class Transaction;
   friend class Look;
   [[nodiscard]] std::unique_lock<std::mutex> lock() const { return std::unique_lock<std::mutex>(mutex_); }
+  /// @throws SystemError  another thread has the lock, and does not give it up before the patience is over
+  [[nodiscard]] std::unique_lock<std::mutex> lock(base::Patience& patience) const;
   void wait(Transaction& transaction, const Obstacle& obstacle);
   /// Waits until no launch pins the memory, or until it is freed. @throws UsageError, SystemError, NeitherCanGoOn
   void wait_for_launches(Transaction& transaction, Memory& memory);
@@ -81,6 +85,8 @@ class Transactions : Parts {
 class Transaction : base::Uncopied {
  public:
   explicit Transaction(Transactions& all) : all_(all), lock_(all.lock()) {}
+  /// @throws SystemError  another thread has the lock, and does not give it up before the patience is over
+  Transaction(Transactions& all, base::Patience& patience) : all_(all), lock_(all.lock(patience)) {}
   ~Transaction();
 
   /// Makes the attempt, and waits for the obstacle that it meets, until an attempt meets none.
@@ -88,6 +94,17 @@ class Transaction : base::Uncopied {
   template <class Attempt>
   void run(const Attempt& attempt) {
     for (Obstacle obstacle = attempt(); obstacle; obstacle = attempt()) wait(obstacle);
+  }
+  /// Does the same, but waits for launches and for work of devices only until the patience is over.
+  /// @return the obstacle that was in the way then; no obstacle: an attempt met none
+  template <class Attempt>
+  [[nodiscard]] Obstacle try_run(const Attempt& attempt, base::Patience& patience) {
+    for (;;) {
+      const Obstacle o = attempt();
+      if (!o || patience.over()) return o;
+      const bool perhaps_never_ends = o.kind == Obstacle::Kind::launches || o.kind == Obstacle::Kind::work;
+      wait(perhaps_never_ends ? Obstacle::moment() : o);
+    }
   }
   /// Waits for the obstacle. Afterwards it may be removed, so the caller checks again whether it still meets it.
   /// @throws DeviceError  the device is lost
@@ -122,6 +139,19 @@ class Transaction : base::Uncopied {
   std::optional<base::Patience> patience_;  ///< for that wait, over all attempts
   std::unique_lock<std::mutex> lock_;
 };
+
+inline std::unique_lock<std::mutex> Transactions::lock(base::Patience& patience) const {
+  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  while (!lock.owns_lock()) {
+    if (patience.over()) {
+      throw SystemError("another thread is inside SemCache and does not go on. Let it go on (in gdb: set scheduler-locking off), then ask "
+                        "again");
+    }
+    timeline::wait_a_moment();
+    (void)lock.try_lock();
+  }
+  return lock;
+}
 
 template <class Awaited>
 void Transactions::give_way(Transaction& t, const Awaited& awaited) {

@@ -151,6 +151,18 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
         continue;
       }
     }
+    // A saved copy was not written by the host, and has its bytes at other positions.
+    if (s_.options.check_writes && from != nullptr && from->on_host() && !from->snapshot() && !m.on_host()) {
+      if (const Obstacle o = hazards_.uses_of(m)) return o;
+      if (const Obstacle o = hazards_.uses_of(*from)) return o;
+      if (is_there_already(m, *from, step)) {
+        s_.directory.prepare_commit(step);
+        (void)s_.pending.take(m.datum, step.where);
+        s_.directory.commit(step);
+        s_.recorder.moved(Kind::rewritten, from->label, step.where.size());
+        continue;
+      }
+    }
     std::vector<directory::LastHeld> last;
     s_.directory.last_held(m.slot, step.where, directory::Wanters::others, last);
     if (last.empty()) {
@@ -308,6 +320,19 @@ void Transfers::perform(const Step& step, plan::Purpose purpose) {
   }
   (void)s_.pending.take(to.datum, step.where);
   s_.directory.commit(step);
+}
+
+bool Transfers::is_there_already(Memory& to, Memory& from, const Step& step) {
+  if (!step.where.is_range() || to.part || from.part || !s_.directory.held(to.slot).all_of(step.where, [](const Region&, directory::ValueRef held) {
+        return held.is_number();  // else it has no content, and is the same by chance
+      })) {
+    return false;
+  }
+  std::vector<directory::LastHeld> needed;
+  s_.directory.last_held(to.slot, step.where, directory::Wanters::others, needed);
+  if (!needed.empty()) return false;
+  executor_.freeze(from, step.source());
+  return executor_.content_of(to, step.where.hull()) == executor_.content_of(from, step.source().hull());
 }
 
 Obstacle Transfers::check_writes(Memory& m) {

@@ -82,6 +82,9 @@ class Transfers : Parts {
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
 
  private:
+  /// SEMCACHE_CHECK_WRITES: tells whether the host has written the bytes of this step again with the values that the device has, so that
+  /// they need not cross the link. Of columns nothing is known.
+  [[nodiscard]] bool is_there_already(Memory& to, Memory& from, const directory::Step& step);
   /// Has the step carried out, and reports it to the directory. If the step is refused, its destination holds nothing (I9).
   void perform(const directory::Step& step, plan::Purpose purpose);
   /// @return no obstacle when the transfer between the two needs no staging memory, or there is some; otherwise that obstacle

@@ -315,6 +315,14 @@ bool notices_host_accesses(const void* address) {
   return m != nullptr && m->on_host() && r.tracker->notices() && !m->announced;
 }
 
+void note_dual_view(const void* device, const void* host) {
+  const platform::RuntimeScope scope;
+  const Runtime* const r = running();
+  Memory* const d = r != nullptr ? array_at(*r, device) : nullptr;
+  Memory* const h = r != nullptr ? array_at(*r, host) : nullptr;
+  if (d != nullptr && h != nullptr && !d->on_host() && h->on_host() && d->datum != h->datum) r->engine->lifetimes.note_dual_view(*d, *h);
+}
+
 bool are_sides_of_one_array(const void* device, const void* host) {
   Runtime& r = runtime();
   const Memory* d = array_at(r, device);

@@ -149,7 +149,9 @@ Runtime* start() {
   if (Runtime* r = current.load(std::memory_order_acquire)) return r;
   refuse_second_copy();
   stay_loaded();
-  (void)semcache_foreign_io_1();  // so that a program that links the static library has the table, too
+  // So that a program that links the static library has these, too, although nothing in it calls them:
+  (void)semcache_foreign_io_1();
+  (void)functions_for_debuggers();
   Configuration c = read_process_configuration();
   obey_use_devices(c);
   auto r = std::make_unique<Runtime>(c);

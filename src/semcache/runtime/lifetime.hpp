@@ -132,6 +132,10 @@ struct InAdopted {
 /// Calls the functions that wait for releases (`before_release`). Call it without a RuntimeScope.
 void tell_of_release(const void* address);
 
+using FunctionForDebuggers = void (*)();
+/// Returns the functions that debuggers call by their names.
+[[nodiscard]] const FunctionForDebuggers* functions_for_debuggers() noexcept;
+
 struct Located {
   engine::Memory* memory;
   std::uint64_t position;

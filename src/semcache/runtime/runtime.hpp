@@ -142,6 +142,9 @@ struct HeldBytes {
 /// @throws UsageError  the part is not inside one tracked array
 [[nodiscard]] SEMCACHE_API std::vector<HeldBytes> holders(const void* first, std::size_t bytes, std::size_t columns = 1, std::size_t pitch = 0);
 
+/// SEMCACHE_CHECK: tells that two arrays are the sides of a stock Kokkos::DualView, so that a `sync` that is perhaps missing is named. Does
+/// nothing without SEMCACHE_CHECK, or where one of the addresses is not the first byte of an array.
+SEMCACHE_API void note_dual_view(const void* device, const void* host);
 /// Returns whether accesses to the host array at `address` are noticed. They are not under SEMCACHE_TRACKER=explicit and
 /// SEMCACHE_PROTOCOL=off, nor for arrays allocated as announced: DualView's modify and sync are announcements then. Foreign
 /// addresses, and those of device arrays and of arrays that have been freed: false.

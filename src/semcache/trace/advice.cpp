@@ -166,6 +166,11 @@ void about_memory(const Statistics& s, List& out) {
 
 void about_captures(const Statistics& s, List& out) {
   if (s.check_writes) {
+    const auto rewritten = [](const Counters& c) { return c.rewritten.bytes; };
+    if (const Leaders again = leaders(s.labels, rewritten, Unit::bytes); !again.all.empty()) {
+      out.add("rewritten", "Written on the host again with the values that the device had: ", again,
+              ". Write them once, or where they change. SEMCACHE_CHECK_WRITES=1 has compared them; without it they are copied each time.");
+    }
     const auto unchanged = [](const Counters& c) { return c.changed == 0 ? c.unchanged.bytes : 0; };
     const Leaders same = leaders(s.labels, unchanged, Unit::bytes, most_candidates);
     if (same.all.empty()) return;

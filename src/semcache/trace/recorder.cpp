@@ -33,6 +33,14 @@ struct Access {
 };
 thread_local Access access;
 
+detail::CallStack stack_here() noexcept {
+  if (!access.under_way) return detail::current_stack();
+  detail::CallStack stack;
+  stack.host_access = true;
+  if (access.instruction != 0) stack.addresses[stack.depth++] = access.instruction;
+  return stack;
+}
+
 /// Returns the bytes over the link, all bytes, and the operations.
 std::array<std::uint64_t, 3> size_of(const Counters& c) noexcept {
   std::uint64_t bytes = 0, operations = c.unknown_launches;
@@ -185,13 +193,7 @@ Recorder::Cells* Recorder::cells(LabelId label) noexcept {
 
 template <class Visit>
 void Recorder::at_call_site(const Visit& visit) noexcept {
-  detail::CallStack stack;
-  if (access.under_way) {
-    stack.host_access = true;
-    if (access.instruction != 0) stack.addresses[stack.depth++] = access.instruction;
-  } else {
-    stack = detail::current_stack();
-  }
+  const detail::CallStack stack = stack_here();
   try {
     const std::lock_guard lock(names_->mutex);
     auto found = names_->call_sites.find(stack);
@@ -380,6 +382,20 @@ void Timed::begin(Span::Kind kind, const char* reason, LabelId label) noexcept {
 void Timed::end() noexcept {
   span_.end_ns = recorder_.span_log()->now_ns();
   recorder_.note(span_);
+}
+
+Place Place::here() noexcept {
+  Place place;
+  try {
+    place.stack_ = std::make_shared<const detail::CallStack>(stack_here());
+  } catch (const std::bad_alloc&) {  // the text then says so
+  }
+  return place;
+}
+
+std::string Place::text() const {
+  const std::string text = stack_ == nullptr ? std::string() : detail::describe(*stack_);
+  return text.empty() ? "an unknown place" : text;
 }
 
 AccessScope::AccessScope(const void* instruction, int thread) noexcept

@@ -22,7 +22,8 @@ namespace semcache::trace {
 /// h2d/d2h too").
 #define SEMCACHE_TRAFFIC(X)                                                                                            \
   X(h2d) X(d2h) X(d2d) X(h2h) X(filled) X(saved_link) X(saved_device) X(saved_host) X(avoided) X(deferred) X(dropped)  \
-  X(write_through) X(read_ahead) X(unchanged) X(written_back) X(write_ahead) X(read_ahead_lost) X(between_devices)
+  X(write_through) X(read_ahead) X(unchanged) X(written_back) X(write_ahead) X(read_ahead_lost) X(between_devices)  \
+  X(rewritten)
 /// The fields without bytes that labels and call sites have.
 #define SEMCACHE_EVENTS(X) X(host_faults) X(evictions) X(opened) X(exposed) X(unannounced) X(uncaptured) X(changed) X(peer_launches)
 
@@ -35,7 +36,7 @@ enum class Kind : std::uint8_t { SEMCACHE_TRAFFIC(SEMCACHE_NAME) };
 /// its own.
 enum class Event : std::uint8_t { SEMCACHE_EVENTS(SEMCACHE_NAME) };
 #undef SEMCACHE_NAME
-inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::between_devices) + 1;
+inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::rewritten) + 1;
 inline constexpr std::size_t events = static_cast<std::size_t>(Event::peer_launches) + 1;
 
 struct RecorderOptions {
@@ -161,6 +162,22 @@ class SEMCACHE_API Timed : base::Uncopied {
 
   Recorder& recorder_;
   Span span_;
+};
+
+namespace detail {
+struct CallStack;
+}
+
+/// The statement of the program that a thread executes, or whose access it serves (AccessScope), for messages.
+class SEMCACHE_API Place {
+ public:
+  /// Costs some microseconds.
+  [[nodiscard]] static Place here() noexcept;
+  /// Returns "solve.cpp:42 in solve" or the like; "an unknown place" if there was no memory for it. Slow (symbol tables).
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::shared_ptr<const detail::CallStack> stack_;
 };
 
 /// While such an object lives, this thread serves the access to host memory of another thread, `thread` by the kernel's number of it (0: not

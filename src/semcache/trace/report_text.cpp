@@ -100,6 +100,7 @@ std::string totals_table(const Counters& c) {
   line("deferred: moves when somebody reads it", c.deferred, true);
   line("dropped: deferred, and never needed", c.dropped, true);
   line("captured as writable, found unchanged", c.unchanged);
+  line("written on the host again with equal values", c.rewritten);
   std::string out = "\n" + table.text() + "\n";
   out += "  launches " + std::to_string(c.launches) + " (unknown " + std::to_string(c.unknown_launches) +
          "), captures outside semcache::Exec " + std::to_string(c.native_captures) + ", host faults " + std::to_string(c.host_faults) +

@@ -46,6 +46,7 @@ struct Counters {
   Traffic write_ahead;     ///< opened for writing with a faulting page; counts as written
   Traffic read_ahead_lost; ///< part of read_ahead: fetched, and no fault showed its use until the array changed or was freed
   Traffic between_devices; ///< part of d2d: from one device to another, over the link between them
+  Traffic rewritten;       ///< written on the host with the values that the device had, found by SEMCACHE_CHECK_WRITES=1; not moved
   std::uint64_t host_faults = 0;
   std::uint64_t evictions = 0;
   std::uint64_t launches = 0;

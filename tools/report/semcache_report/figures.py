@@ -21,6 +21,7 @@ TRAFFIC = (
     "read_ahead_lost",
     "write_ahead",
     "unchanged",
+    "rewritten",
     "written_back",
 )
 EVENTS = ("host_faults", "evictions", "opened", "unannounced", "peer_launches", "launches", "unknown_launches", "native_captures", "device_waits")

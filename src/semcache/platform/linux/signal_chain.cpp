@@ -14,6 +14,19 @@
 #include <cstring>
 #include <string>
 
+// Debuggers stop at these functions (tools/gdb). Each has a body of its own, so that none becomes another's name.
+extern "C" {
+/// From now on a SIGSEGV may be an access that SemCache serves.
+SEMCACHE_API void semcache_debugger_faults_begin() noexcept;
+/// From now on no SIGSEGV is.
+SEMCACHE_API void semcache_debugger_faults_end() noexcept;
+/// This SIGSEGV is none: it goes to the handler that was there before, which by default ends the process.
+SEMCACHE_API void semcache_debugger_foreign_fault() noexcept;
+}
+[[gnu::noinline]] void semcache_debugger_faults_begin() noexcept { asm volatile("# faults begin"); }
+[[gnu::noinline]] void semcache_debugger_faults_end() noexcept { asm volatile("# faults end"); }
+[[gnu::noinline]] void semcache_debugger_foreign_fault() noexcept { asm volatile("# a foreign fault"); }
+
 namespace semcache::platform::detail {
 namespace {
 
@@ -98,6 +111,7 @@ void call(const struct sigaction& action, int signal, siginfo_t* info, void* con
 void install_handler(SignalHandler handler) {
   const Changing guard;
   kept = handler;
+  semcache_debugger_faults_begin();
   if (is_on_top(handler)) return;
   const int level = installations.load();
   if (level == most_installations)
@@ -136,6 +150,7 @@ Found keep_on_top(SignalHandler handler) noexcept {
 void remove_handler(SignalHandler handler) noexcept {
   const Changing guard;
   kept = nullptr;
+  semcache_debugger_faults_end();
   const int level = installations.load();
   if (level == 0 || !is_on_top(handler)) return;
   ::sigaction(SIGSEGV, &below[level - 1], nullptr);
@@ -143,6 +158,7 @@ void remove_handler(SignalHandler handler) noexcept {
 }
 
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
+  semcache_debugger_foreign_fault();
   ThreadState& thread = thread_state();
   const ThreadState::Chained outer = thread.chained;
   // The same context arrives again, further down the stack than where it was handed on: a foreign handler returned it to ours.
