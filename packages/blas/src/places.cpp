@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "places.hpp"
+
+#include "process.hpp"
+
+#include <semcache/tasks/lanes.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace semcache::blas {
+namespace {
+
+/// An operand that is sent at each call: a device array for the time of the call.
+class Sent : base::Uncopied {
+ public:
+  explicit Sent(const Operand& operand)
+      : of_(operand), in_front_(operand.begin() % alignment), array_(runtime::allocate_device("BLAS operand", in_front_ + operand.span())) {}
+  ~Sent() { runtime::deallocate(array_); }
+  [[nodiscard]] std::byte* at() const noexcept { return static_cast<std::byte*>(array_) + in_front_; }
+  void send() const { copy(at(), of_.address); }
+  void bring_back() const { copy(const_cast<void*>(of_.address), at()); }
+
+ private:
+  void copy(void* to, const void* from) const {
+    runtime::copy_2d(to, of_.pitch(), from, of_.pitch(), of_.width(), of_.columns, runtime::queue_of(nullptr));
+  }
+  static constexpr std::size_t alignment = 512;  // of arrays; the operand is aligned there as it is on the host
+  const Operand& of_;
+  std::size_t in_front_;
+  void* array_;
+};
+
+}  // namespace
+
+Places::Places(const Call& call) noexcept : call_(call) {
+  for (std::size_t i = 0; i < call.count; ++i) {
+    const Operand& o = call.operands[i];
+    blocks::Block block;
+    if (o.empty() || !blocks::find(o.address, block)) continue;
+    if (o.end() <= reinterpret_cast<std::uintptr_t>(block.address) + block.bytes) blocks_[i] = block;
+  }
+}
+
+void Places::add_to(Facts& facts) const {
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    const Operand& o = call_.operands[i];
+    if (o.empty()) continue;
+    const bool adopted = blocks_[i] && device_runs() && blocks_[i]->adopted_in == runtime::epoch();
+    std::uint64_t on_device = 0;
+    if (adopted) {
+      for (const runtime::HeldBytes& h : runtime::holders(o.address, o.width(), o.columns, o.pitch())) on_device += h.where.size();
+      for (const std::uint64_t bytes : runtime::missing_bytes(o.address, o.span()).from_devices) facts.missing_on_host += bytes;
+    }
+    if (o.mode != Access::overwrite) facts.missing_on_device += o.bytes() - std::min<std::uint64_t>(on_device, o.bytes());
+    if (writes(o.mode)) {
+      facts.result_bytes += o.bytes();
+      // What the device wrote last, and lies on the host now, has been read there.
+      facts.results_went_home = !blocks_[i] || (blocks_[i]->written_by_device && adopted && facts.missing_on_host == 0);
+    }
+  }
+}
+
+void Places::compute(const Routines& routines) {
+  constexpr std::uint32_t device = 0;
+  std::vector<runtime::Tile> tiles;
+  std::vector<std::unique_ptr<Sent>> sent(call_.count);
+  std::vector<runtime::LibraryUse> uses;
+  std::array<const void*, most_operands> at{};
+  tiles.reserve(call_.count);
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    const Operand& o = call_.operands[i];
+    if (o.empty()) continue;
+    std::byte* first = nullptr;
+    if (blocks_[i] && adopt(*blocks_[i])) {
+      const blocks::Block& block = *blocks_[i];
+      tiles.emplace_back(block.address, block.bytes, 1, 0, device);
+      first = static_cast<std::byte*>(tiles.back().data()) + (static_cast<const std::byte*>(o.address) - block.address);
+    } else {
+      sent[i] = std::make_unique<Sent>(o);
+      first = sent[i]->at();
+      if (o.mode != Access::overwrite) sent[i]->send();
+    }
+    at[i] = first;
+    uses.push_back({first, o.width(), o.mode, o.columns, o.pitch()});
+  }
+  const runtime::Stream stream = tasks::lane(device, 0);
+  {
+    const base::AtEnd noted([] { tasks::note_submitted(); });
+    const runtime::Launch launch(stream.queue, uses.data(), uses.size());
+    const runtime::OnDevice on(device);
+    if (runtime::devices_are_emulated()) routines.on_host(at.data());
+    else routines.on_gpu(stream, at.data());
+  }
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    if (!writes(call_.operands[i].mode) || call_.operands[i].empty()) continue;
+    if (sent[i] != nullptr) {
+      sent[i]->bring_back();
+    } else if (blocks::Block block; blocks::find(blocks_[i]->address, block) && !block.written_by_device) {
+      block.written_by_device = true;
+      (void)blocks::note(block);
+    }
+  }
+}
+
+}  // namespace semcache::blas

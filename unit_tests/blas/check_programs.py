@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+"""Runs programs with and without semcache-run, and compares what they print, and the bytes that moved.
+
+check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; without CASE all cases
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+PYTHON = "/usr/bin/python3"  # of the distribution, which has NumPy
+MIB = 1 << 20
+ON_DEVICE = "BLAS dgemm on the device"
+
+
+def run(command, options=None, environment=None, runner=None):
+    """Runs a command, under semcache-run if options are given. Returns its output, its status and the report."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder, "report.json")
+        if options is not None:
+            command = [runner, f"--report={report}", *options, *command]
+        done = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "0", **(environment or {})}, capture_output=True, text=True, timeout=240)
+        return done.stdout, done.returncode, json.loads(report.read_text()) if report.exists() else None, done.stderr
+
+
+class Checks:
+    def __init__(self, runner, programs):
+        self.runner, self.programs, self.failures = runner, programs, 0
+
+    def expect(self, what, found, expected):
+        if found != expected:
+            self.failures += 1
+            print(f"  {what}: {found!r}, expected {expected!r}")
+
+    def same(self, command, options=("--emulate", "--offload=always"), environment=None, h2d=None, d2h=None, calls=None, status=0, stderr=None):
+        """Expects the output of the plain command, and the bytes and the calls of the report."""
+        plain = run(command, environment=environment)
+        out, code, report, errors = run(command, list(options), environment, self.runner)
+        print("  " + " ".join(map(str, command[-2:])))
+        self.expect("status without semcache-run", plain[1], status)
+        self.expect("status", code, status)
+        self.expect("output", out, plain[0])
+        self.expect("some output", plain[0] != "", True)
+        self.expect("stderr", errors, plain[3] if stderr is None else stderr)
+        if report is None:
+            return self.expect("report", None, "written")
+        found = {c["what"]: c["count"] for c in report["library_calls"]}
+        if calls is not None:
+            self.expect("calls", found, calls)
+        for name, expected in ("h2d", h2d), ("d2h", d2h):
+            if expected is not None:
+                self.expect(name + " bytes", report["total"][name]["bytes"], expected)
+
+    def program(self, case, **expected):
+        self.same([self.programs, case], **expected)
+
+    def script(self, name, *arguments, **expected):
+        self.same([PYTHON, str(HERE / name), *arguments], **expected)
+
+
+def numpy_chain(c):
+    """The minimum: A and B cross the link once, E comes back. 512 x 512 doubles are 2 MiB."""
+    c.script("chain.py", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 3})
+    c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=write-through"], h2d=4 * MIB, d2h=6 * MIB, calls={ON_DEVICE: 3})
+    c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=off"], h2d=12 * MIB, d2h=6 * MIB, calls={ON_DEVICE: 3})
+    c.script("chain.py", options=["--emulate", "--offload=always", "--malloc=0"], h2d=12 * MIB, d2h=6 * MIB, calls={ON_DEVICE: 3})
+
+
+def numpy_uses(c):
+    c.script("numpy_uses.py")
+    c.script("numpy_uses.py", options=["--emulate", "--offload=always", "--malloc=4096"])
+    c.script("numpy_uses.py", options=["--emulate", "--offload=always", "--malloc=4096", "--memory=16M"])
+
+
+def passes_through(c):
+    """Without a device, with a choice of the user, or for reasons of the call."""
+    c.script("chain.py", options=["--offload=always"], calls={"BLAS dgemm on the host: there is no GPU, and SEMCACHE_DEVICE=emulated is not set": 3},
+             environment={"CUDA_VISIBLE_DEVICES": ""}, h2d=0)
+    c.script("chain.py", options=["--emulate", "--offload=never"], calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 3}, h2d=0)
+    c.script("chain.py", "40", options=["--emulate"],
+             calls={"BLAS dgemm on the host: too little work for the bytes that are missing on the device": 3}, h2d=0)
+    c.script("chain.py", options=["--emulate", "--offload=always", "--memory=1M"],
+             calls={"BLAS dgemm on the host: the operands do not fit the device (SEMCACHE_DEVICE_MEMORY)": 3})
+
+
+def no_blas(c):
+    script = "echo $((6 * 7)); for i in 1 2 3; do echo $i | cat; done; ls /"
+    c.same(["bash", "-c", script], calls={"no BLAS call was seen": 1})
+
+
+def memory(c):
+    """What becomes of blocks that are freed, and of those that get another size or address. A block here has 2 MiB."""
+    c.program("freed_dies", h2d=4 * MIB, d2h=0, calls={ON_DEVICE: 1})
+    c.program("reused_address", h2d=8 * MIB, d2h=4 * MIB, calls={ON_DEVICE: 2})
+    c.program("realloc_grows", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 1})
+    c.program("realloc_to_small", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 1})
+    c.program("sparse_calloc", calls={"no BLAS call was seen": 1})
+    c.program("allocation_functions", calls={"no BLAS call was seen": 1})
+    c.program("freed_by_other_threads")
+
+
+def arguments(c):
+    c.program("nothing_to_compute", calls={"BLAS dgemm on the host: nothing to compute": 6}, h2d=0)
+    c.program("wrong_arguments", h2d=0)
+    c.program("overlapping", calls={"BLAS dgemm on the host: the result overlaps an input": 1})
+    c.program("all_shapes")
+    c.program("all_shapes", options=["--emulate", "--offload=always", "--malloc=4096"])
+    c.program("small_on_stack", calls={ON_DEVICE: 1})
+    c.program("nan_and_beta_zero")
+
+
+def processes(c):
+    c.program("fork_uses_operands")
+    c.program("threads_with_tiles")
+    c.program("input_and_output")
+
+
+CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, arguments, processes]
+
+
+def main():
+    checks = Checks(*sys.argv[1:3])
+    by_name = {case.__name__: case for case in CASES}
+    for name in sys.argv[3:] or by_name:
+        print(name)
+        by_name[name](checks)
+    print(f"{checks.failures} failures")
+    sys.exit(1 if checks.failures else 0)
+
+
+main()

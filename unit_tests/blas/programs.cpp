@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+//
+// Programs that know nothing of SemCache: they call BLAS, do with their memory what programs do, and print what they see. check_programs.py
+// runs each with and without semcache-run, and compares.
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+extern "C" {
+void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
+            const double*, double*, const int*, std::size_t, std::size_t);
+void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
+/// Takes the place of the library's, which ends the program.
+void xerbla_(const char* routine, const int* argument, std::size_t length) {
+  std::printf("xerbla: %.*s argument %d\n", static_cast<int>(std::min<std::size_t>(length, 6)), routine, *argument);
+}
+}
+
+namespace {
+
+constexpr int n = 512;  // a matrix has 2 MiB
+constexpr std::size_t count = std::size_t{n} * n, bytes = count * sizeof(double);
+
+void gemm(char ta, char tb, int m, int columns, int k, double alpha, const double* a, int lda, const double* b, int ldb, double beta, double* c,
+          int ldc) {
+  dgemm_(&ta, &tb, &m, &columns, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc, 1, 1);
+}
+void product(const double* a, const double* b, double* c, double beta = 0) { gemm('N', 'N', n, n, n, 1, a, n, b, n, beta, c, n); }
+
+std::uint64_t digest(const void* data, std::size_t size) {
+  std::uint64_t h = 1469598103934665603u;
+  for (std::size_t i = 0; i < size; ++i) h = (h ^ static_cast<const unsigned char*>(data)[i]) * 1099511628211u;
+  return h;
+}
+void show(const char* what, const void* data, std::size_t size = bytes) {
+  std::printf("%s %016llx\n", what, static_cast<unsigned long long>(digest(data, size)));
+}
+double* matrix(int seed, std::size_t elements = count) {
+  auto* const m = static_cast<double*>(std::malloc(elements * sizeof(double)));
+  for (std::size_t i = 0; i < elements; ++i) m[i] = std::sin(static_cast<double>(i % 10007) * seed + seed);
+  return m;
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+void freed_dies() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  std::free(c);
+  std::free(b);
+  std::printf("%g\n", a[5]);
+  std::free(a);
+}
+
+void reused_address() {
+  for (int seed : {1, 10}) {
+    double *const a = matrix(seed), *const b = matrix(seed + 1), *const c = matrix(seed + 2);
+    product(a, b, c);
+    show("product", c);
+    std::free(a);
+    std::free(b);
+    std::free(c);
+  }
+}
+
+void realloc_grows() {
+  double *const a = matrix(1), *const b = matrix(2), *c = matrix(3);
+  product(a, b, c);
+  c = static_cast<double*>(std::realloc(c, 5 * bytes));
+  std::memset(c + count, 1, 4 * bytes);
+  show("grown", c, 5 * bytes);
+}
+
+void realloc_to_small() {
+  double *const a = matrix(1), *const b = matrix(2), *c = matrix(3);
+  product(a, b, c);
+  c = static_cast<double*>(std::realloc(c, 4000));
+  show("small", c, 4000);
+  c = static_cast<double*>(std::realloc(c, bytes));
+  show("large again", c, 4000);
+  std::free(c);
+}
+
+/// Resident memory of the process in MiB.
+long resident() {
+  long pages = 0;
+  if (std::FILE* const f = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(f, "%*s %ld", &pages) != 1) pages = 0;
+    std::fclose(f);
+  }
+  return pages * ::sysconf(_SC_PAGESIZE) >> 20;
+}
+
+void sparse_calloc() {
+  const std::size_t huge = std::size_t{8} << 30;
+  auto* const p = static_cast<char*>(std::calloc(huge, 1));
+  const long before = resident();
+  for (std::size_t at = 0; at < huge; at += huge / 16) p[at] = 1;
+  std::printf("%d %d less than 64 MiB: %d\n", p[huge / 16], p[huge / 16 + 1], resident() - before < 64);
+  std::free(p);
+}
+
+void allocation_functions() {
+  void* p = nullptr;
+  for (const std::size_t alignment : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 22}) {
+    std::printf("%d ", ::posix_memalign(&p, alignment, bytes));
+    std::printf("%d ", reinterpret_cast<std::uintptr_t>(p) % alignment == 0);
+    std::memset(p, 1, bytes);
+    std::free(p);
+    p = std::aligned_alloc(alignment, 4 * bytes);
+    std::printf("%d ", reinterpret_cast<std::uintptr_t>(p) % alignment == 0);
+    std::free(p);
+    p = ::memalign(alignment, bytes);
+    std::printf("%d %d\n", reinterpret_cast<std::uintptr_t>(p) % alignment == 0, ::malloc_usable_size(p) >= bytes);
+    std::free(p);
+  }
+  std::printf("wrong alignment %d\n", ::posix_memalign(&p, 24, bytes));
+  errno = 0;
+  volatile std::size_t most = PTRDIFF_MAX;
+  void* const too_large = std::malloc(most);
+  std::printf("too large %d %d\n", too_large == nullptr, errno == ENOMEM);
+  volatile std::size_t half = SIZE_MAX / 2;
+  void* const overflow = std::calloc(half, 3);
+  std::printf("overflow %d\n", overflow == nullptr);
+  auto* const zeros = static_cast<char*>(std::calloc(bytes, 1));
+  std::printf("zeros %d\n", static_cast<int>(std::count(zeros, zeros + bytes, 0)));
+  std::free(zeros);
+  std::free(nullptr);
+  void* const none = std::realloc(nullptr, bytes);
+  std::printf("realloc of nothing %d\n", none != nullptr);
+  errno = 5;
+  std::free(none);
+  std::printf("errno %d\n", errno);
+}
+
+void freed_by_other_threads() {
+  double *const a = matrix(1), *const b = matrix(2);
+  std::vector<std::thread> threads;
+  std::vector<std::uint64_t> digests(4);
+  for (std::size_t t = 0; t < digests.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 10; ++i) {
+        double* c = matrix(static_cast<int>(t));
+        product(a, b, c, 1);
+        if (i % 2 == 0) digests[t] += digest(c, bytes);
+        std::thread([c] { std::free(c); }).join();
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  show("digests", digests.data(), digests.size() * 8);
+}
+
+// --- arguments -------------------------------------------------------------------------------------------------------
+
+void nothing_to_compute() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  gemm('N', 'N', 0, n, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'N', n, 0, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'N', n, n, 0, 1, a, n, b, n, 1, c, n);
+  gemm('N', 'N', n, n, n, 0, a, n, b, n, 1, c, n);
+  gemm('N', 'N', 0, 0, 0, 1, nullptr, 1, nullptr, 1, 0, nullptr, 1);
+  gemm('N', 'N', 0, n, n, 1, nullptr, n, nullptr, n, 0, nullptr, n);
+  show("unchanged", c);
+}
+
+void wrong_arguments() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  gemm('X', 'N', n, n, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'Y', n, n, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'N', -1, n, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'N', n, n, n, 1, a, n - 1, b, n, 0, c, n);
+  gemm('T', 'N', n, n, n, 1, a, n - 1, b, n, 0, c, n);
+  gemm('N', 'N', n, n, n, 1, a, n, b, n, 0, c, 3);
+  show("unchanged", c);
+}
+
+void overlapping() {
+  double *const a = matrix(1), *const b = matrix(2);
+  product(a, b, a, 1);  // whatever the library makes of it
+  show("overlapping", b);
+}
+
+/// Sub-matrices, transposes, leading dimensions, both orders of C, several operands in one block.
+void all_shapes() {
+  double* const all = matrix(4, 3 * count);
+  double* const result = matrix(5);
+  for (const char ta : {'N', 'T', 'c'}) {
+    for (const char tb : {'n', 'T', 'C'}) {
+      for (const double beta : {0.0, 1.0, -0.5}) {
+        gemm(ta, tb, 100, 70, 90, 0.7, all + 7, n, all + count + 13, n, beta, result + 3, n);
+        gemm(ta, tb, 33, 70, 20, 0.7, all + 7, n + 1, all + 101, n, beta, all + 2 * count + 5, n);
+      }
+    }
+  }
+  for (const int order : {101, 102}) {
+    for (const int ta : {111, 112}) {
+      for (const int tb : {111, 113}) cblas_dgemm(order, ta, tb, 60, 80, 50, 1.5, result + 9, 200, all + 1, 199, 0.5, all + 2 * count, 128);
+    }
+  }
+  gemm('N', 'N', n, n, n, 0, nullptr, n, nullptr, n, 0.5, result, n);
+  gemm('N', 'N', n, 1, n, 1, all, n, all + count, n, 0, result, n);
+  show("block", all, 3 * bytes);
+  show("result", result);
+}
+
+void small_on_stack() {
+  double a[64], b[64], c[64];
+  for (int i = 0; i < 64; ++i) a[i] = i, b[i] = 2 * i;
+  gemm('N', 'N', 8, 8, 8, 1, a, 8, b, 8, 0, c, 8);
+  show("stack", c, sizeof c);
+}
+
+void nan_and_beta_zero() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  std::fill(c, c + count, std::numeric_limits<double>::quiet_NaN());
+  product(a, b, c, 0);
+  std::printf("NaN in C is not read: %d\n", std::none_of(c, c + count, [](double v) { return std::isnan(v); }));
+  a[7] = std::numeric_limits<double>::infinity();
+  b[9] = std::numeric_limits<double>::quiet_NaN();
+  product(a, b, c, 1);
+  std::printf("%d\n", static_cast<int>(std::count_if(c, c + count, [](double v) { return std::isfinite(v); })));
+}
+
+// --- processes, threads, files -----------------------------------------------------------------------------------------
+
+void fork_uses_operands() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  for (int i = 0; i < 3; ++i) {
+    std::fflush(stdout);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      show("child", c);
+      product(b, c, a);
+      show("computed by the child", a);
+      std::free(b);
+      double* const more = matrix(7);
+      product(a, c, more);
+      show("more of the child", more);
+      std::fflush(stdout);
+      ::_exit(3);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::printf("%d\n", WEXITSTATUS(status));
+    product(b, c, a);
+    std::swap(a[1], c[1]);
+  }
+  show("parent", a);
+}
+
+void threads_with_tiles() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([=] {
+      double* const tile = c + std::size_t{static_cast<std::size_t>(t)} * n * (n / 4);
+      for (int i = 0; i < 8; ++i) gemm('N', 'N', n, n / 4, n, 1e-2, a, n, b + (tile - c), n, 0.5, tile, n);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  show("tiles", c);
+}
+
+void input_and_output() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  std::FILE* const file = std::tmpfile();
+  product(a, b, c);
+  std::printf("%zu\n", std::fwrite(c, 1, bytes, file));
+  std::rewind(file);
+  product(b, c, a);
+  std::printf("%zu\n", std::fread(a, 1, bytes, file));
+  product(a, b, c);
+  show("read", a);
+  int ends[2];
+  if (::pipe(ends) != 0) std::abort();
+  std::thread reader([&] {
+    std::size_t done = 0;
+    while (done < bytes) {
+      const ssize_t got = ::read(ends[0], reinterpret_cast<char*>(a) + done, bytes - done);
+      if (got <= 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+  });
+  std::size_t sent = 0;
+  while (sent < bytes) {
+    const ssize_t put = ::write(ends[1], reinterpret_cast<const char*>(c) + sent, bytes - sent);
+    if (put <= 0) break;
+    sent += static_cast<std::size_t>(put);
+  }
+  reader.join();
+  std::printf("%zu %d\n", sent, std::memcmp(a, c, bytes));
+  product(a, b, c);
+  show("product", c);
+}
+
+const std::map<std::string, std::function<void()>> programs = {
+    {"freed_dies", &freed_dies},
+    {"reused_address", &reused_address},
+    {"realloc_grows", &realloc_grows},
+    {"realloc_to_small", &realloc_to_small},
+    {"sparse_calloc", &sparse_calloc},
+    {"allocation_functions", &allocation_functions},
+    {"freed_by_other_threads", &freed_by_other_threads},
+    {"nothing_to_compute", &nothing_to_compute},
+    {"wrong_arguments", &wrong_arguments},
+    {"overlapping", &overlapping},
+    {"all_shapes", &all_shapes},
+    {"small_on_stack", &small_on_stack},
+    {"nan_and_beta_zero", &nan_and_beta_zero},
+    {"fork_uses_operands", &fork_uses_operands},
+    {"threads_with_tiles", &threads_with_tiles},
+    {"input_and_output", &input_and_output},
+};
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  const auto program = programs.find(argument_count > 1 ? arguments[1] : "");
+  if (program == programs.end()) {
+    for (const auto& p : programs) std::printf("%s\n", p.first.c_str());
+    return 2;
+  }
+  program->second();
+  return 0;
+}
