@@ -103,6 +103,16 @@ def memory(c):
     c.program("freed_by_other_threads")
 
 
+def in_place(c):
+    """Blocks below SEMCACHE_BLAS_MALLOC, statics and mappings. A matrix has 512 KiB, of which a block's first page and last are edges."""
+    kib = 1 << 10
+    c.program("statics", h2d=1 * MIB, d2h=512 * kib, calls={ON_DEVICE: 8})
+    for guard in "16", "1":
+        for name in ("chain_in_place", "statics", "neighbours", "reused_small", "mappings_end", "mappings_move", "shared_mappings", "stacks",
+                     "growing_operands", "many_small_matrices", "all_shapes", "fork_uses_operands", "input_and_output"):
+            c.program(name, environment={"SEMCACHE_BLAS_GUARD": guard}, options=["--emulate", "--offload=always", "--malloc=0"])
+
+
 def arguments(c):
     c.program("nothing_to_compute", calls={"BLAS dgemm on the host: nothing to compute": 6}, h2d=0)
     c.program("wrong_arguments", h2d=0)
@@ -119,7 +129,7 @@ def processes(c):
     c.program("input_and_output")
 
 
-CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, arguments, processes]
+CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes]
 
 
 def main():

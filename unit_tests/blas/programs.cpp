@@ -4,6 +4,7 @@
 // Programs that know nothing of SemCache: they call BLAS, do with their memory what programs do, and print what they see. check_programs.py
 // runs each with and without semcache-run, and compares.
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,7 +29,7 @@ void dgemm_(const char*, const char*, const int*, const int*, const int*, const 
             const double*, double*, const int*, std::size_t, std::size_t);
 void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
 /// Takes the place of the library's, which ends the program.
-void xerbla_(const char* routine, const int* argument, std::size_t length) {
+[[gnu::visibility("default")]] void xerbla_(const char* routine, const int* argument, std::size_t length) {
   std::printf("xerbla: %.*s argument %d\n", static_cast<int>(std::min<std::size_t>(length, 6)), routine, *argument);
 }
 }
@@ -165,6 +167,191 @@ void freed_by_other_threads() {
   }
   for (std::thread& t : threads) t.join();
   show("digests", digests.data(), digests.size() * 8);
+}
+
+// --- memory that is adopted in place: blocks below 1 MiB, statics, mappings ----------------------------------------------
+
+constexpr int small_n = 256;  // a matrix has 512 KiB
+constexpr std::size_t small_count = std::size_t{small_n} * small_n, small_bytes = small_count * sizeof(double);
+void small_product(const double* a, const double* b, double* c) { gemm('N', 'N', small_n, small_n, small_n, 1, a, small_n, b, small_n, 0, c, small_n); }
+double* small_matrix(int seed) { return matrix(seed, small_count); }
+
+void chain_in_place() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  for (int i = 0; i < 4; ++i) {
+    small_product(a, b, c);
+    small_product(b, c, a);
+  }
+  show("a", a, small_bytes);
+  std::free(b);
+  std::free(c);
+}
+
+alignas(4096) double static_a[small_count], static_b[small_count], static_c[small_count];
+void statics() {
+  for (std::size_t i = 0; i < small_count; ++i) static_a[i] = std::sin(static_cast<double>(i)), static_b[i] = std::cos(static_cast<double>(i));
+  for (int i = 0; i < 4; ++i) {
+    small_product(static_a, static_b, static_c);
+    small_product(static_b, static_c, static_a);
+  }
+  show("statics", static_a, small_bytes);
+}
+
+/// Neighbours on the pages of an operand's ends, and a lock among them.
+void neighbours() {
+  struct Pair {
+    double before[3];
+    double a[small_count];
+    double between[5];
+    double c[small_count];
+    double behind[7];
+  };
+  auto* const p = static_cast<Pair*>(std::calloc(1, sizeof(Pair)));
+  double* const b = small_matrix(2);
+  std::copy_n(small_matrix(1), small_count, p->a);
+  bool stop = false;
+  std::mutex mutex;
+  std::thread other([&] {
+    for (;;) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (stop) return;
+      p->before[1] += 1;
+      p->between[2] += 1;
+      p->behind[0] += 1;
+    }
+  });
+  for (int i = 0; i < 10; ++i) {
+    small_product(p->a, b, p->c);
+    small_product(p->c, b, p->a);
+    p->a[i] = 1;
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    stop = true;
+  }
+  other.join();
+  show("a", p->a, small_bytes);
+  std::printf("%d\n", p->before[1] == p->between[2] && p->between[2] == p->behind[0]);
+}
+
+/// Blocks that come and go at the same addresses, with other data.
+void reused_small() {
+  double* const a = small_matrix(1);
+  for (int i = 0; i < 20; ++i) {
+    double *b = small_matrix(i), *const c = small_matrix(3);
+    small_product(a, b, c);
+    if (i % 3 == 0) b = static_cast<double*>(std::realloc(b, small_bytes + 8 * i));
+    if (i % 3 == 1) c[i] = b[i];
+    small_product(b, c, a);
+    a[0] = 1;
+    for (std::size_t k = 0; k < small_count; ++k) a[k] = std::fmod(a[k], 3);
+    std::free(c);
+    std::free(b);
+  }
+  show("a", a, small_bytes);
+}
+
+double* mapped(std::size_t size) {
+  void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return at == MAP_FAILED ? nullptr : static_cast<double*>(at);
+}
+
+void mappings_end() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  double* c = mapped(small_bytes);
+  small_product(a, b, c);
+  small_product(b, a, c);
+  ::munmap(c, small_bytes);  // its content is never seen
+  for (int i = 0; i < 3; ++i) {
+    c = mapped(small_bytes);
+    small_product(a, b, c);
+    show("mapped", c, small_bytes);
+    small_product(b, a, c);
+    ::munmap(c, small_bytes / 2);
+    show("half", c + small_count / 2, small_bytes / 2);
+    ::munmap(c + small_count / 2, small_bytes / 2);
+  }
+}
+
+void mappings_move() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  double* c = mapped(small_bytes);
+  small_product(a, b, c);
+  c = static_cast<double*>(::mremap(c, small_bytes, 64 * small_bytes, MREMAP_MAYMOVE));
+  show("moved", c, small_bytes);
+  small_product(b, c, a);
+  show("used there", a, small_bytes);
+  double* const d = mapped(small_bytes);
+  small_product(a, b, d);
+  ::madvise(d, small_bytes, MADV_DONTNEED);
+  std::printf("dropped: %g %g\n", d[0], d[small_count - 1]);
+  small_product(a, b, d);
+  ::mprotect(d, small_bytes, PROT_READ);
+  show("read-only", d, small_bytes);
+  ::mprotect(d, small_bytes, PROT_READ | PROT_WRITE);
+  small_product(a, b, d);
+  (void)::mmap(d, small_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  std::printf("mapped anew: %g %g\n", d[0], d[small_count - 1]);
+  small_product(a, b, d);
+  show("product", d, small_bytes);
+}
+
+void shared_mappings() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  auto* const c = static_cast<double*>(::mmap(nullptr, small_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  small_product(a, b, c);
+  std::fflush(stdout);
+  if (const pid_t child = ::fork(); child == 0) {
+    c[0] = 5;
+    ::_exit(0);
+  } else {
+    ::waitpid(child, nullptr, 0);
+  }
+  small_product(b, c, a);
+  show("shared", a, small_bytes);
+}
+
+/// Operands on stacks: of the program, of a thread, and on a block of the heap that is a thread's stack.
+void stacks() {
+  const auto work = [] {
+    double a[small_count / 4], b[small_count / 4], c[small_count / 4];  // 128 KiB each
+    for (std::size_t i = 0; i < small_count / 4; ++i) a[i] = static_cast<double>(i % 7), b[i] = static_cast<double>(i % 5);
+    for (int i = 0; i < 3; ++i) {
+      gemm('N', 'N', 128, 128, 128, 1, a, 128, b, 128, 0, c, 128);
+      gemm('N', 'N', 128, 128, 128, 1e-3, b, 128, c, 128, 0, a, 128);
+    }
+    show("stack", a, sizeof a);
+  };
+  work();
+  std::thread(work).join();
+  constexpr std::size_t size = std::size_t{900} << 10;
+  void* const memory = std::aligned_alloc(4096, size);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, memory, size);
+  pthread_t thread;
+  static const std::function<void()> task = work;
+  if (pthread_create(&thread, &attributes, [](void*) -> void* { return task(), nullptr; }, nullptr) == 0) pthread_join(thread, nullptr);
+  std::free(memory);
+}
+
+/// Overlapping operands of different sizes in one block, one after the other.
+void growing_operands() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  for (int size : {100, 150, 120, 200, 240}) {
+    gemm('N', 'N', size, size, size, 0.1, a + 11, small_n, b + 600, size, 0.5, c, size);
+    gemm('N', 'T', size, size, 30, 0.1, c + 64, size, b, size, 0, a + 5, small_n);
+  }
+  show("a", a, small_bytes);
+  show("c", c, small_bytes);
+}
+
+void many_small_matrices() {
+  std::vector<double*> all;
+  for (int i = 0; i < 3000; ++i) all.push_back(matrix(i, 40 * 40));
+  for (std::size_t i = 2; i < all.size(); ++i) gemm('N', 'N', 40, 40, 40, 0.03, all[i - 1], 40, all[i - 2], 40, 0.1, all[i], 40);
+  show("last", all.back(), 40 * 40 * 8);
+  for (double* m : all) std::free(m);
 }
 
 // --- arguments -------------------------------------------------------------------------------------------------------
@@ -319,6 +506,16 @@ const std::map<std::string, std::function<void()>> programs = {
     {"sparse_calloc", &sparse_calloc},
     {"allocation_functions", &allocation_functions},
     {"freed_by_other_threads", &freed_by_other_threads},
+    {"chain_in_place", &chain_in_place},
+    {"statics", &statics},
+    {"neighbours", &neighbours},
+    {"reused_small", &reused_small},
+    {"mappings_end", &mappings_end},
+    {"mappings_move", &mappings_move},
+    {"shared_mappings", &shared_mappings},
+    {"stacks", &stacks},
+    {"growing_operands", &growing_operands},
+    {"many_small_matrices", &many_small_matrices},
     {"nothing_to_compute", &nothing_to_compute},
     {"wrong_arguments", &wrong_arguments},
     {"overlapping", &overlapping},

@@ -3,6 +3,7 @@
 //
 // The allocation functions of the C library. A block from SEMCACHE_BLAS_MALLOC bytes up is one of ours; all else goes to the next library's.
 #include "blocks.hpp"
+#include "in_place.hpp"
 #include "process.hpp"
 
 #include <dlfcn.h>
@@ -88,6 +89,19 @@ void end(const blocks::Block& block) noexcept {
   errno = error;
 }
 
+/// Notes a block that the next library has given, if it is large enough to be guarded in place.
+void* noted(void* address, std::size_t bytes) noexcept {
+  if (__builtin_expect(bytes >= blocks::page_bytes(), 0)) in_place::born(address, bytes);
+  return address;
+}
+/// To be called before the next library gets a block back, or gives it another size.
+void ends(void* address, in_place::End how) noexcept {
+  if (!in_place::any()) return;
+  const int error = errno;
+  in_place::ends(address, next()->malloc_usable_size(address), how);
+  errno = error;
+}
+
 bool is_block(const void* address, blocks::Block& block) noexcept {
   return blocks::any() && reinterpret_cast<std::uintptr_t>(address) % blocks::page_bytes() == 0 && blocks::find(address, block) &&
          block.address == address;
@@ -121,7 +135,7 @@ extern "C" {
 void* malloc(std::size_t bytes) {
   if (__builtin_expect(is_large(bytes), 0)) return blocks::allocate(bytes, 1, blocks::Content::any);
   const Next* const n = next();
-  return n != nullptr ? n->malloc(bytes) : take_first(bytes);
+  return n != nullptr ? noted(n->malloc(bytes), bytes) : take_first(bytes);
 }
 
 void free(void* address) {
@@ -129,6 +143,7 @@ void free(void* address) {
   if (blocks::any() && reinterpret_cast<std::uintptr_t>(address) % blocks::page_bytes() == 0) {
     if (blocks::Block block; blocks::take(address, block)) return end(block);
   }
+  ends(address, in_place::End::dies);
   next()->free(address);
 }
 
@@ -140,7 +155,7 @@ void* calloc(std::size_t count, std::size_t size) {
   }
   if (__builtin_expect(is_large(bytes), 0)) return blocks::allocate(bytes, 1, blocks::Content::zero);
   const Next* const n = next();
-  return n != nullptr ? n->calloc(count, size) : take_first(bytes);
+  return n != nullptr ? noted(n->calloc(count, size), bytes) : take_first(bytes);
 }
 
 void* realloc(void* address, std::size_t bytes) {
@@ -151,9 +166,13 @@ void* realloc(void* address, std::size_t bytes) {
     return nullptr;
   }
   const bool first = is_first(address);
-  if (!first && !is_large(bytes)) return next()->realloc(address, bytes);
+  if (!first && !is_large(bytes)) {
+    ends(address, in_place::End::moves);
+    return noted(next()->realloc(address, bytes), bytes);
+  }
   void* const to = malloc(bytes);
   if (to == nullptr) return nullptr;
+  if (!first) ends(address, in_place::End::moves);
   std::memcpy(to, address, std::min(bytes, first ? size_of_first(address) : next()->malloc_usable_size(address)));
   free(address);
   return to;
@@ -161,7 +180,9 @@ void* realloc(void* address, std::size_t bytes) {
 
 int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
   if (!is_large(bytes) || alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) {
-    return next()->posix_memalign(result, alignment, bytes);
+    const int error = next()->posix_memalign(result, alignment, bytes);
+    if (error == 0) (void)noted(*result, bytes);
+    return error;
   }
   const int error = errno;
   void* const at = blocks::allocate(bytes, alignment, blocks::Content::any);
@@ -172,12 +193,12 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  if (!is_large(bytes) || alignment == 0 || (alignment & (alignment - 1)) != 0) return next()->aligned_alloc(alignment, bytes);
+  if (!is_large(bytes) || alignment == 0 || (alignment & (alignment - 1)) != 0) return noted(next()->aligned_alloc(alignment, bytes), bytes);
   return blocks::allocate(bytes, alignment, blocks::Content::any);
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  if (!is_large(bytes) || alignment == 0 || (alignment & (alignment - 1)) != 0) return next()->memalign(alignment, bytes);
+  if (!is_large(bytes) || alignment == 0 || (alignment & (alignment - 1)) != 0) return noted(next()->memalign(alignment, bytes), bytes);
   return blocks::allocate(bytes, alignment, blocks::Content::any);
 }
 

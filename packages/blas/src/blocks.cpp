@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "blocks.hpp"
 
+#include "own_pages.hpp"
+
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,43 +21,7 @@ namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-void* map_pages(std::size_t bytes) noexcept {
-  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return at == MAP_FAILED ? nullptr : at;
-}
-
-/// Hands out the nodes of one map, from pages of their own. The map's lock is held.
-template <class T>
-struct NodePages {
-  using value_type = T;
-  union Node {
-    Node* next;
-    alignas(T) unsigned char bytes[sizeof(T)];
-  };
-  static inline Node* free_nodes = nullptr;
-
-  NodePages() noexcept = default;
-  template <class U>
-  NodePages(const NodePages<U>&) noexcept {}
-  T* allocate(std::size_t) {
-    if (free_nodes == nullptr) {
-      constexpr std::size_t bytes = 64 * 1024;
-      auto* const nodes = static_cast<Node*>(map_pages(bytes));
-      if (nodes == nullptr) throw std::bad_alloc();
-      for (std::size_t i = 0; i < bytes / sizeof(Node); ++i) free_nodes = new (&nodes[i]) Node{free_nodes};
-    }
-    Node* const node = free_nodes;
-    free_nodes = node->next;
-    return reinterpret_cast<T*>(node);
-  }
-  void deallocate(T* memory, std::size_t) noexcept {
-    free_nodes = new (memory) Node{free_nodes};
-  }
-  friend bool operator==(const NodePages&, const NodePages&) noexcept { return true; }
-  friend bool operator!=(const NodePages&, const NodePages&) noexcept { return false; }
-};
-
-using Records = std::map<std::uintptr_t, Block, std::less<>, NodePages<std::pair<const std::uintptr_t, Block>>>;
+using Records = std::map<std::uintptr_t, Block, std::less<>, OwnNodes<std::pair<const std::uintptr_t, Block>>>;
 
 std::mutex mutex;
 std::atomic<std::size_t> count{0};
@@ -98,13 +64,13 @@ void* allocate(std::size_t bytes, std::size_t alignment, Content content) noexce
   const bool huge = content == Content::any && bytes >= 2 * huge_page;
   alignment = std::max(alignment, huge ? huge_page : page);
   const std::size_t slack = alignment - page;
-  auto* const mapped = static_cast<std::byte*>(map_pages(bytes + slack));
+  auto* const mapped = static_cast<std::byte*>(own::map(bytes + slack));
   if (mapped == nullptr) return nullptr;
   const std::size_t in_front = (alignment - number(mapped) % alignment) % alignment;
   std::byte* const at = mapped + in_front;
-  if (in_front > 0) ::munmap(mapped, in_front);
-  if (slack > in_front) ::munmap(at + bytes, slack - in_front);
-  if (huge) (void)::madvise(at, bytes, MADV_HUGEPAGE);
+  if (in_front > 0) own::unmap(mapped, in_front);
+  if (slack > in_front) own::unmap(at + bytes, slack - in_front);
+  if (huge) own::advise(at, bytes, MADV_HUGEPAGE);
   const Block block{at, bytes};
   if (note(block)) return at;
   unmap(block);
@@ -112,11 +78,11 @@ void* allocate(std::size_t bytes, std::size_t alignment, Content content) noexce
   return nullptr;
 }
 
-void unmap(const Block& block) noexcept { (void)::munmap(block.address, block.bytes); }
+void unmap(const Block& block) noexcept { own::unmap(block.address, block.bytes); }
 
 void* remap(Block block, std::size_t bytes) noexcept {
-  void* const at = bytes > SIZE_MAX / 4 ? MAP_FAILED : ::mremap(block.address, block.bytes, rounded_up(bytes), MREMAP_MAYMOVE);
-  if (at == MAP_FAILED) {
+  void* const at = bytes > SIZE_MAX / 4 ? nullptr : own::remap(block.address, block.bytes, rounded_up(bytes));
+  if (at == nullptr) {
     note(block);
     errno = ENOMEM;
     return nullptr;
@@ -147,6 +113,20 @@ bool take(const void* address, Block& block) noexcept {
   records().erase(found);
   count.fetch_sub(1, std::memory_order_relaxed);
   return true;
+}
+
+bool take_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto at = records().upper_bound(number(first));
+  if (at != records().begin()) --at;
+  for (; at != records().end() && at->first < number(first) + bytes; ++at) {
+    Block& b = at->second;
+    if (b.adopted_in == 0 || number(b.address) + b.bytes <= number(first)) continue;
+    block = b;
+    b.adopted_in = 0;
+    return true;
+  }
+  return false;
 }
 
 bool note(const Block& block) noexcept {

@@ -36,6 +36,8 @@ void unmap(const Block& block) noexcept;
 [[nodiscard]] bool find(const void* address, Block& block) noexcept;
 /// Finds the block that begins at the address, and strikes it off the records.
 [[nodiscard]] bool take(const void* address, Block& block) noexcept;
+/// Finds an adopted block that overlaps these bytes, and notes that it is not adopted any more.
+[[nodiscard]] bool take_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept;
 /// Notes a block, or what has changed of it. @return false if there is no memory for its record
 bool note(const Block& block) noexcept;
 

@@ -3,6 +3,7 @@
 #include "places.hpp"
 
 #include "process.hpp"
+#include "stand_ins.hpp"
 
 #include <semcache/tasks/lanes.hpp>
 
@@ -32,6 +33,12 @@ class Sent : base::Uncopied {
   std::size_t in_front_;
   void* array_;
 };
+
+/// Returns the first byte of a whole page behind the operand's first byte. What is adopted in place contains one.
+const void* whole_page_of(const Operand& o) noexcept {
+  const std::size_t page = blocks::page_bytes();
+  return reinterpret_cast<const void*>((o.begin() + page - 1) / page * page);
+}
 
 }  // namespace
 
@@ -63,25 +70,53 @@ void Places::add_to(Facts& facts) const {
   }
 }
 
+std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const noexcept {
+  if (blocks_[i]) return {blocks_[i]->address, blocks_[i]->bytes};
+  in_place::Range range;
+  (void)in_place::find(call_.operands[i], range);
+  const std::size_t page = blocks::page_bytes();
+  const std::uintptr_t begin = (range.begin + page - 1) / page * page, end = range.end / page * page;  // its edges are not tracked
+  return {reinterpret_cast<const std::byte*>(begin), end - begin};
+}
+
+Places::How Places::adopt(std::size_t i) const {
+  if (blocks_[i]) return blas::adopt(*blocks_[i]) ? How::block : How::sent;
+  return in_place::adopt(call_.operands[i]) && runtime::notices_host_accesses(whole_page_of(call_.operands[i])) ? How::in_place : How::sent;
+}
+
 void Places::compute(const Routines& routines) {
   constexpr std::uint32_t device = 0;
+  std::array<How, most_operands> how{};
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    if (!call_.operands[i].empty()) how[i] = adopt(i);
+  }
+  const in_place::Use use;
+  // Operands in place may share their first and last page with other data: device arrays stand for them then.
+  std::array<tasks::Matrix, most_operands> matrices;
+  std::vector<linalg::OperandUse> in_adopted;
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    const Operand& o = call_.operands[i];
+    matrices[i] = {o.address, o.rows, o.columns, o.leading, o.element_bytes};
+    if (!o.empty() && how[i] == How::in_place) in_adopted.push_back({&matrices[i], o.mode});
+  }
+  linalg::StandIns stand_ins(in_adopted);
   std::vector<runtime::Tile> tiles;
-  std::vector<std::unique_ptr<Sent>> sent(call_.count);
+  std::array<std::unique_ptr<Sent>, most_operands> sent;
   std::vector<runtime::LibraryUse> uses;
   std::array<const void*, most_operands> at{};
   tiles.reserve(call_.count);
   for (std::size_t i = 0; i < call_.count; ++i) {
     const Operand& o = call_.operands[i];
     if (o.empty()) continue;
-    std::byte* first = nullptr;
-    if (blocks_[i] && adopt(*blocks_[i])) {
-      const blocks::Block& block = *blocks_[i];
-      tiles.emplace_back(block.address, block.bytes, 1, 0, device);
-      first = static_cast<std::byte*>(tiles.back().data()) + (static_cast<const std::byte*>(o.address) - block.address);
-    } else {
+    const std::byte* first = static_cast<const std::byte*>(matrices[i].data);
+    if (how[i] == How::sent) {
       sent[i] = std::make_unique<Sent>(o);
-      first = sent[i]->at();
       if (o.mode != Access::overwrite) sent[i]->send();
+      first = sent[i]->at();
+    } else if (first == o.address) {
+      const auto [whole, bytes] = datum_of(i);
+      tiles.emplace_back(whole, bytes, 1, 0, device);
+      first = static_cast<const std::byte*>(tiles.back().data()) + (first - whole);
     }
     at[i] = first;
     uses.push_back({first, o.width(), o.mode, o.columns, o.pitch()});
@@ -94,11 +129,12 @@ void Places::compute(const Routines& routines) {
     if (runtime::devices_are_emulated()) routines.on_host(at.data());
     else routines.on_gpu(stream, at.data());
   }
+  stand_ins.write_back();
   for (std::size_t i = 0; i < call_.count; ++i) {
     if (!writes(call_.operands[i].mode) || call_.operands[i].empty()) continue;
     if (sent[i] != nullptr) {
       sent[i]->bring_back();
-    } else if (blocks::Block block; blocks::find(blocks_[i]->address, block) && !block.written_by_device) {
+    } else if (blocks::Block block; how[i] == How::block && blocks::find(blocks_[i]->address, block) && !block.written_by_device) {
       block.written_by_device = true;
       (void)blocks::note(block);
     }

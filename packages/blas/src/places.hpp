@@ -4,9 +4,11 @@
 
 #include "blocks.hpp"
 #include "call.hpp"
+#include "in_place.hpp"
 
 #include <array>
 #include <optional>
+#include <utility>
 
 namespace semcache::blas {
 
@@ -22,6 +24,10 @@ class Places {
   void compute(const Routines& routines);
 
  private:
+  enum class How : std::uint8_t { sent, block, in_place };
+  [[nodiscard]] How adopt(std::size_t operand) const;
+  /// The block, or the whole pages of the adopted range, in which the operand lies.
+  [[nodiscard]] std::pair<const std::byte*, std::size_t> datum_of(std::size_t operand) const noexcept;
   const Call& call_;
   std::array<std::optional<blocks::Block>, most_operands> blocks_;  ///< those in which the operands lie
 };

@@ -157,16 +157,29 @@ bool adopt(const blocks::Block& block) {
   return runtime::notices_host_accesses(now.address);
 }
 
-bool release(const blocks::Block& block, Last content) noexcept {
-  if (block.adopted_in == 0 || in_child.load(std::memory_order_relaxed) || block.adopted_in != runtime::epoch() || device_count() == 0) return true;
+bool release(std::byte* first, std::size_t bytes, Last content) noexcept {
+  if (in_child.load(std::memory_order_relaxed)) return true;
   try {
-    if (content == Last::dies) access(block.address, block.bytes, Access::overwrite);
-    runtime::release(block.address);
+    const std::size_t page = blocks::page_bytes();
+    const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(first + bytes) / page * page;
+    if (content == Last::dies && begin < end) access(reinterpret_cast<void*>(begin), end - begin, Access::overwrite);
+    runtime::release(first);
     return true;
   } catch (const std::exception& e) {
-    base::raw_log("a block of %zu bytes at %p stays allocated, because SemCache cannot release it: %s", block.bytes, static_cast<void*>(block.address),
-                  e.what());
+    base::raw_log("%zu bytes at %p stay allocated, because SemCache cannot release them: %s", bytes, static_cast<void*>(first), e.what());
     return false;
+  }
+}
+
+bool release(const blocks::Block& block, Last content) noexcept {
+  const bool adopted = block.adopted_in != 0 && block.adopted_in == runtime::epoch() && device_count() > 0;
+  return !adopted || release(block.address, block.bytes, content);
+}
+
+void release_blocks_in(std::byte* first, std::size_t bytes) noexcept {
+  for (blocks::Block block; blocks::take_adopted_in(first, bytes, block);) {
+    (void)release(block, Last::comes_home);
   }
 }
 

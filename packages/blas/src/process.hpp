@@ -32,6 +32,10 @@ void give_up(const char* why) noexcept;
 /// home: the block must stay then.
 enum class Last : std::uint8_t { dies, comes_home };
 [[nodiscard]] bool release(const blocks::Block& block, Last content) noexcept;
+/// The same for any adopted memory of the runtime that runs.
+[[nodiscard]] bool release(std::byte* first, std::size_t bytes, Last content) noexcept;
+/// Brings the blocks home that overlap these bytes, because the program changes their mappings.
+void release_blocks_in(std::byte* first, std::size_t bytes) noexcept;
 
 /// Keeps forks out while a call uses the device.
 class DeviceUse {
