@@ -5,6 +5,8 @@
 // runs each with and without semcache-run, and compares.
 #include <malloc.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -498,7 +500,110 @@ void input_and_output() {
   show("product", c);
 }
 
+// --- signals -------------------------------------------------------------------------------------------------------------
+
+sigjmp_buf back;
+volatile sig_atomic_t crashes = 0, late_crashes = 0;
+const double* read_by_handler = nullptr;
+volatile double seen = 0;
+
+void jump_out(int, siginfo_t*, void*) {
+  crashes = crashes + 1;
+  siglongjmp(back, 1);
+}
+void jump_out_late(int) {
+  late_crashes = late_crashes + 1;
+  siglongjmp(back, 1);
+}
+void read_result(int) { seen = read_by_handler[count / 2]; }
+/// Touches memory that nobody may touch. Its handler jumps back.
+void touch_forbidden() {
+  static void* const closed = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (sigsetjmp(back, 1) == 0) *static_cast<volatile char*>(closed) = 1;
+}
+
+void signal_handlers() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  struct sigaction action {}, before {};
+  action.sa_sigaction = &jump_out;
+  action.sa_flags = SA_SIGINFO;
+  sigfillset(&action.sa_mask);
+  ::sigaction(SIGSEGV, &action, nullptr);
+  touch_forbidden();
+  product(a, b, c);
+  touch_forbidden();
+  show("a handler from before", c);
+  product(a, c, b);
+  struct sigaction late {};
+  late.sa_handler = &jump_out_late;
+  ::sigaction(SIGSEGV, &late, &before);
+  std::printf("%d\n", before.sa_sigaction == &jump_out);
+  touch_forbidden();
+  show("a handler from after", b);
+  product(a, b, c);
+  std::printf("%d\n", ::signal(SIGSEGV, SIG_DFL) == &jump_out_late);
+  show("no handler", c);
+  ::sigaction(SIGSEGV, &before, nullptr);
+  product(a, b, c);
+  touch_forbidden();
+  ::sigaction(SIGSEGV, nullptr, &before);
+  std::printf("%d %d %d\n", before.sa_sigaction == &jump_out, static_cast<int>(crashes), static_cast<int>(late_crashes));
+
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  show("signals are blocked", c);
+  sigset_t none;
+  sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+
+  product(a, b, c);
+  read_by_handler = c;
+  std::vector<char> stack(64 * 1024);
+  const stack_t other{stack.data(), 0, stack.size()};
+  ::sigaltstack(&other, nullptr);
+  struct sigaction user {};
+  user.sa_handler = &read_result;
+  user.sa_flags = SA_ONSTACK;
+  sigfillset(&user.sa_mask);
+  ::sigaction(SIGUSR1, &user, nullptr);
+  ::raise(SIGUSR1);
+  std::printf("%g\n", static_cast<double>(seen));
+}
+
+void real_crash() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  show("product", c);
+  std::fflush(stdout);
+  *static_cast<volatile char*>(::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) = 1;
+}
+
+/// A thread whose stack is a large block of the heap, and operands there.
+void large_stack() {
+  constexpr std::size_t size = std::size_t{8} << 20;
+  void* const memory = std::aligned_alloc(4096, size);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, memory, size);
+  pthread_t thread;
+  const auto work = [](void*) -> void* {
+    double a[small_count], b[small_count], c[small_count];
+    for (std::size_t i = 0; i < small_count; ++i) a[i] = static_cast<double>(i % 7), b[i] = static_cast<double>(i % 5);
+    small_product(a, b, c);
+    double* inner = c;
+    std::thread([&] { small_product(b, inner, a); }).join();
+    show("stack", a, sizeof a);
+    return nullptr;
+  };
+  if (pthread_create(&thread, &attributes, work, nullptr) == 0) pthread_join(thread, nullptr);
+  std::free(memory);
+}
+
 const std::map<std::string, std::function<void()>> programs = {
+    {"signal_handlers", &signal_handlers},
+    {"real_crash", &real_crash},
+    {"large_stack", &large_stack},
     {"freed_dies", &freed_dies},
     {"reused_address", &reused_address},
     {"realloc_grows", &realloc_grows},

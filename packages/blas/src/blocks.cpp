@@ -129,6 +129,12 @@ bool take_adopted_in(const std::byte* first, std::size_t bytes, Block& block) no
   return false;
 }
 
+void is_stack(const void* address) noexcept {
+  if (!any()) return;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (const auto found = records().find(number(address)); found != records().end()) found->second.stack = true;
+}
+
 bool note(const Block& block) noexcept {
   const std::lock_guard<std::mutex> lock(mutex);
   try {

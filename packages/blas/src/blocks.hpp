@@ -14,6 +14,7 @@ struct Block {
   std::size_t bytes = 0;             ///< whole pages
   std::uint64_t adopted_in = 0;      ///< the epoch of the runtime that has adopted it; 0: none
   bool written_by_device = false;    ///< a call has written it on a device
+  bool stack = false;                ///< of a thread: it is not adopted
 };
 
 [[nodiscard]] std::size_t page_bytes() noexcept;
@@ -38,6 +39,8 @@ void unmap(const Block& block) noexcept;
 [[nodiscard]] bool take(const void* address, Block& block) noexcept;
 /// Finds an adopted block that overlaps these bytes, and notes that it is not adopted any more.
 [[nodiscard]] bool take_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept;
+/// Notes that the block that begins at the address is a thread's stack.
+void is_stack(const void* address) noexcept;
 /// Notes a block, or what has changed of it. @return false if there is no memory for its record
 bool note(const Block& block) noexcept;
 

@@ -136,7 +136,6 @@ void born(void* address, std::size_t bytes) noexcept {
 }
 
 void is_stack(void* address, std::size_t bytes) noexcept {
-  ends(address, bytes, End::moves);
   const std::lock_guard<std::mutex> lock(mutex);
   try {
     forget(records().known, number(address), number(address) + bytes);

@@ -5,9 +5,9 @@
 // content of what they move.
 #include "blocks.hpp"
 #include "in_place.hpp"
+#include "interposed.hpp"
 #include "process.hpp"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -16,33 +16,10 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
-#include <cstdlib>
 
 using namespace semcache::blas;
 
 namespace {
-
-template <class Function>
-Function* next(const char* name) noexcept {
-  void* const found = ::dlsym(RTLD_NEXT, name);
-  if (found == nullptr) std::abort();  // cannot happen: programs do not call functions that their C library lacks
-  return reinterpret_cast<Function*>(found);
-}
-#define SEMCACHE_NEXT(name)                                               \
-  ([]() noexcept {                                                        \
-    static decltype(&::name) const found = next<decltype(::name)>(#name); \
-    return found;                                                         \
-  }())
-
-bool is_ours(const void* caller) noexcept {
-  static const auto ours = [] {
-    dl_find_object object{};
-    (void)::_dl_find_object(reinterpret_cast<void*>(&is_ours), &object);
-    return object;
-  }();
-  return caller >= ours.dlfo_map_start && caller < ours.dlfo_map_end;
-}
-#define SEMCACHE_CALLER_IS_OURS is_ours(__builtin_return_address(0))
 
 /// To be called before memory of the program ends or moves.
 void before(void* address, std::size_t bytes, in_place::End how) noexcept {
@@ -118,7 +95,9 @@ void* sbrk(std::intptr_t more) noexcept {
 }
 
 int pthread_attr_setstack(pthread_attr_t* attributes, void* address, std::size_t bytes) noexcept {
+  before(address, bytes, in_place::End::moves);
   in_place::is_stack(address, bytes);
+  blocks::is_stack(address);
   return SEMCACHE_NEXT(pthread_attr_setstack)(attributes, address, bytes);
 }
 

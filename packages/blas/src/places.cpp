@@ -47,7 +47,10 @@ Places::Places(const Call& call) noexcept : call_(call) {
     const Operand& o = call.operands[i];
     blocks::Block block;
     if (o.empty() || !blocks::find(o.address, block)) continue;
-    if (o.end() <= reinterpret_cast<std::uintptr_t>(block.address) + block.bytes) blocks_[i] = block;
+    const auto begin = reinterpret_cast<std::uintptr_t>(block.address), end = begin + block.bytes;
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    const bool stack = block.stack || (here >= begin && here < end);
+    if (!stack && o.end() <= end) blocks_[i] = block;
   }
 }
 
