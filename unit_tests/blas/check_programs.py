@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The SemCache contributors
 """Runs programs with and without semcache-run, and compares what they print, and the bytes that moved.
 
-check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; without CASE all cases
+check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; of the case gemm_chain that program
 """
 import json
 import os
@@ -141,15 +141,31 @@ def signals(c):
     c.expect("Python's own handler", "Fatal Python error: Segmentation fault" in done[3], True)
 
 
-CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, signals]
+def gemm_chain(c):
+    """Matrices to and from the device, exactly, for one round and for three, with A and B as they were or written anew."""
+    for variant, to_device, to_host in (("cpu", 0, 0), ("hand-tuned", 2, 1), ("hand-tuned-overlapped", 2, 1), ("write-back", 2, 1),
+                                        ("write-through", 2, 3), ("copy-every-call", 6, 3)):
+        by_hand = variant in ("hand-tuned", "hand-tuned-overlapped", "copy-every-call")
+        for options, rounds_in, rounds_out in ([], 1, 1), (["--rounds", "3"], 3 if by_hand else 1, 3), (["--rounds", "3", "--rewrite"], 3, 3):
+            with tempfile.TemporaryDirectory() as folder:
+                report = pathlib.Path(folder, "chain.json")
+                done = run([c.programs, "--variant", variant, "--n", "512", "--verify", "--report", str(report), *options],
+                           environment={"SEMCACHE_DEVICE": "emulated"})
+                c.expect(f"{variant} {options}: status, stderr", (done[1], done[3]), (0, ""))
+                found = json.loads(report.read_text())
+            c.expect(f"{variant} {options}: verified", found["verified"], True)
+            c.expect(f"{variant} {options}: matrices", (found["transfers"]["h2d_matrices"], found["transfers"]["d2h_matrices"]),
+                     (to_device * rounds_in, to_host * rounds_out))
+
+
+CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, signals, gemm_chain]
 
 
 def main():
     checks = Checks(*sys.argv[1:3])
-    by_name = {case.__name__: case for case in CASES}
-    for name in sys.argv[3:] or by_name:
-        print(name)
-        by_name[name](checks)
+    for case in CASES:
+        if case.__name__ in sys.argv[3:]:
+            case(checks)
     print(f"{checks.failures} failures")
     sys.exit(1 if checks.failures else 0)
 
