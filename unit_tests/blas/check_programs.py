@@ -111,7 +111,7 @@ def in_place(c):
     c.program("statics", h2d=1 * MIB, d2h=512 * kib, calls={ON_DEVICE: 8})
     for guard in "16", "1":
         for name in ("chain_in_place", "statics", "neighbours", "reused_small", "mappings_end", "mappings_move", "shared_mappings", "stacks",
-                     "growing_operands", "many_small_matrices", "all_shapes", "fork_uses_operands", "input_and_output"):
+                     "growing_operands", "many_small_matrices", "all_shapes", "fork_uses_operands", "input_and_output", "io_beyond_operands"):
             c.program(name, environment={"SEMCACHE_BLAS_GUARD": guard}, options=["--emulate", "--offload=always", "--malloc=0"])
 
 
@@ -129,6 +129,7 @@ def processes(c):
     c.program("fork_uses_operands")
     c.program("threads_with_tiles")
     c.program("input_and_output")
+    c.program("io_beyond_operands")
 
 
 def signals(c):

@@ -8,6 +8,8 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -600,7 +602,40 @@ void large_stack() {
   std::free(memory);
 }
 
+/// Buffers that go beyond the operands in them, in calls that take them at once.
+void io_beyond_operands() {
+  double *const block = matrix(1, 3 * small_count), *const b = small_matrix(2), *const c = block + small_count;
+  char name[] = "/tmp/test_blas_XXXXXX";
+  const int file = ::mkstemp(name);
+  ::unlink(name);
+  const std::size_t all = 3 * small_bytes;
+  small_product(block, b, c);
+  std::printf("pwrite %zd\n", ::pwrite(file, block, all, 0));
+  small_product(block, b, c);
+  const iovec parts[] = {{block, small_bytes + 800}, {block + small_count + 100, 2 * small_bytes - 800}};
+  std::printf("pwritev2 %zd\n", ::pwritev2(file, parts, 2, static_cast<off_t>(all), 0));
+  small_product(b, block, c);
+  std::printf("pread %zd\n", ::pread(file, c + 5, small_bytes, 64));
+  show("read", block, all);
+  small_product(b, block, c);
+  std::printf("preadv2 %zd\n", ::preadv2(file, parts, 2, 0, 0));
+  show("read", block, all);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) std::abort();
+  small_product(b, block, c);
+  iovec message[] = {{c, 50000}, {b, 20000}};
+  msghdr header{};
+  header.msg_iov = message;
+  header.msg_iovlen = 2;
+  std::printf("sendmsg %zd\n", ::sendmsg(ends[0], &header, 0));
+  small_product(block, b, c);
+  std::printf("recvmsg %zd\n", ::recvmsg(ends[1], &header, 0));
+  show("received", c, small_bytes);
+  show("b", b, small_bytes);
+}
+
 const std::map<std::string, std::function<void()>> programs = {
+    {"io_beyond_operands", &io_beyond_operands},
     {"signal_handlers", &signal_handlers},
     {"real_crash", &real_crash},
     {"large_stack", &large_stack},

@@ -93,6 +93,19 @@ bool take_adopted(std::uintptr_t begin, std::uintptr_t end, Range& range) noexce
   return false;
 }
 
+/// Releases what is adopted in [begin, end).
+void release_in(std::uintptr_t begin, std::uintptr_t end, End how) noexcept {
+  if (!has_adopted.load(std::memory_order_relaxed)) return;
+  for (Range r; take_adopted(begin, end, r);) {
+    // Of a range of which a part stays, the content comes home.
+    const Last content = how == End::dies && begin <= r.begin && r.end <= end ? Last::dies : Last::comes_home;
+    if (!release(reinterpret_cast<std::byte*>(r.begin), r.end - r.begin, content)) {
+      base::fatal("memory at %p ends, and SemCache cannot release what a BLAS call has left of it on the device (see above)",
+                  reinterpret_cast<void*>(r.begin));
+    }
+  }
+}
+
 bool is_in_main_program(std::uintptr_t begin, std::uintptr_t end) noexcept {
   dl_find_object object;
   return ::_dl_find_object(reinterpret_cast<void*>(begin), &object) == 0 && end <= number(object.dlfo_map_end) &&
@@ -146,23 +159,16 @@ void is_stack(void* address, std::size_t bytes) noexcept {
 }
 
 void ends(void* address, std::size_t bytes, End how) noexcept {
-  const std::uintptr_t begin = number(address), end = begin + bytes;
-  if (has_adopted.load(std::memory_order_relaxed)) {
-    for (Range r; take_adopted(begin, end, r);) {
-      // Of a range of which a part stays, the content comes home.
-      const Last content = how == End::dies && begin <= r.begin && r.end <= end ? Last::dies : Last::comes_home;
-      if (!release(reinterpret_cast<std::byte*>(r.begin), r.end - r.begin, content)) {
-        base::fatal("memory at %p ends, and SemCache cannot release what a BLAS call has left of it on the device (see above)", address);
-      }
-    }
-  }
+  release_in(number(address), number(address) + bytes, how);
   if (!has_known.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> lock(mutex);
   try {
-    forget(records().known, begin, end);
-  } catch (const std::bad_alloc&) {
+    forget(records().known, number(address), number(address) + bytes);
+  } catch (const std::bad_alloc&) {  // the memory counts as one whose end is noticed: so it is, again
   }
 }
+
+void open(const void* address, std::size_t bytes) noexcept { release_in(number(address), number(address) + bytes, End::moves); }
 
 bool any() noexcept { return has_known.load(std::memory_order_relaxed) || has_adopted.load(std::memory_order_relaxed); }
 
@@ -199,3 +205,6 @@ Use::Use() noexcept { ::pthread_rwlock_rdlock(&uses); }
 Use::~Use() { ::pthread_rwlock_unlock(&uses); }
 
 }  // namespace semcache::blas::in_place
+
+extern "C" [[gnu::visibility("hidden")]] void semcache_open_beyond(const void* address, std::size_t bytes) noexcept;
+void semcache_open_beyond(const void* address, std::size_t bytes) noexcept { semcache::blas::in_place::open(address, bytes); }
