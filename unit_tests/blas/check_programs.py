@@ -132,6 +132,21 @@ def processes(c):
     c.program("io_beyond_operands")
 
 
+def libraries(c):
+    c.program("local_library", calls={ON_DEVICE: 4})
+    c.program("local_library", options=["--emulate", "--offload=never"], calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 4})
+
+
+def automatic(c):
+    """Products begin on the host, and go to the device once that has spent as long as a start takes."""
+    c.script("many_products.py", options=["--emulate"], environment={"OPENBLAS_NUM_THREADS": "1"})
+    *_, report, _ = run([PYTHON, str(HERE / "many_products.py")], ["--emulate"], runner=c.runner)
+    calls = {call["what"]: call["count"] for call in report["library_calls"]}
+    c.expect("some calls stayed on the host first", calls.get("BLAS dgemm on the host: it has not computed as long yet as a device takes to start", 0) > 0, True)
+    c.expect("some calls came to the device", calls.get(ON_DEVICE, 0) > 0, True)
+    c.expect("calls", sum(calls.values()), 20)
+
+
 def signals(c):
     c.program("signal_handlers")
     c.program("real_crash", status=-11)
@@ -159,7 +174,7 @@ def gemm_chain(c):
                      (to_device * rounds_in, to_host * rounds_out))
 
 
-CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, signals, gemm_chain]
+CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, libraries, automatic, signals, gemm_chain]
 
 
 def main():

@@ -3,6 +3,7 @@
 //
 // Programs that know nothing of SemCache: they call BLAS, do with their memory what programs do, and print what they see. check_programs.py
 // runs each with and without semcache-run, and compares.
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -502,6 +503,23 @@ void input_and_output() {
   show("product", c);
 }
 
+// --- libraries -----------------------------------------------------------------------------------------------------------
+
+/// A module that has brought a BLAS of its own, with other names.
+void local_library() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3), *const d = matrix(4);
+  void* const file = ::dlopen(TEST_BLAS_MODULE, RTLD_NOW | RTLD_LOCAL);
+  if (file == nullptr) {
+    std::printf("%s\n", ::dlerror());
+    std::abort();
+  }
+  const auto chain = reinterpret_cast<void (*)(std::int64_t, const double*, const double*, double*, double*)>(::dlsym(file, "module_chain"));
+  chain(160, a, b, c, d);
+  show("chain of the module", c);
+  product(a, b, c);  // by the program's own
+  show("product of the program", c);
+}
+
 // --- signals -------------------------------------------------------------------------------------------------------------
 
 sigjmp_buf back;
@@ -636,6 +654,7 @@ void io_beyond_operands() {
 
 const std::map<std::string, std::function<void()>> programs = {
     {"io_beyond_operands", &io_beyond_operands},
+    {"local_library", &local_library},
     {"signal_handlers", &signal_handlers},
     {"real_crash", &real_crash},
     {"large_stack", &large_stack},
