@@ -50,11 +50,11 @@ Settings read_settings() noexcept {
     else if (std::strcmp(text, "never") == 0) s.offload = Offload::never;
     else if (std::strcmp(text, "auto") != 0) base::raw_log("SEMCACHE_BLAS_OFFLOAD=\"%s\" has no effect: it is not auto, always or never", text);
   }
-  for (const auto& [name, number] : {std::pair{"SEMCACHE_BLAS_MALLOC", &s.large_block}, std::pair{"SEMCACHE_BLAS_GUARD", &s.guard_pages}}) {
-    const char* const text = value_of(name);
-    if (text != nullptr && !read_number(text, *number)) {
-      base::raw_log("%s=\"%s\" has no effect: it is no whole number, such as 4096 or 1M", name, text);
-    }
+  if (const char* const text = value_of("SEMCACHE_BLAS_MALLOC"); text != nullptr && !read_number(text, s.large_block)) {
+    base::raw_log("SEMCACHE_BLAS_MALLOC=\"%s\" has no effect: it is no whole number, such as 4096 or 1M", text);
+  }
+  if (const char* const text = value_of("SEMCACHE_BLAS_GUARD"); text != nullptr && !read_number(text, s.guard_pages)) {
+    base::raw_log("SEMCACHE_BLAS_GUARD=\"%s\" has no effect: it is no whole number, such as 16", text);
   }
   return s;
 }
