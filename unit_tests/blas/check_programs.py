@@ -136,6 +136,17 @@ def processes(c):
     c.program("io_beyond_operands")
 
 
+def reference_tests(c):
+    """The tests of the reference BLAS (Debian: libblas-test). Each program runs in a shell, which calls no BLAS and leaves its report alone."""
+    folder = "/usr/lib/x86_64-linux-gnu/blas"
+    for test, data, on_device in ("xblat3d", "dblat3.in", 10350), ("xdcblat3", "din3", 31104):
+        script = f"cd $(mktemp -d) && {folder}/{test} < {folder}/{data} | grep -v Time; cat ./*; rm -r $PWD"
+        for malloc in "1M", "4096":
+            c.same(["bash", "-c", script], options=["--emulate", "--offload=always", f"--malloc={malloc}"], environment={"SEMCACHE_BLAS_GUARD": "1"})
+        *_, report, errors = run(["bash", "-c", script], ["--emulate", "--offload=always"], runner=c.runner)
+        c.expect(f"{test}: calls on the device", {call["what"]: call["count"] for call in report["library_calls"]}.get(ON_DEVICE), on_device)
+
+
 def libraries(c):
     c.program("local_library", calls={ON_DEVICE: 4})
     c.program("local_library", options=["--emulate", "--offload=never"], calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 4})
@@ -178,7 +189,7 @@ def gemm_chain(c):
                      (to_device * rounds_in, to_host * rounds_out))
 
 
-CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, libraries, automatic, signals, gemm_chain]
+CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests, libraries, automatic, signals, gemm_chain]
 
 
 def main():

@@ -8,10 +8,11 @@
 #include <semcache/trace/report.hpp>
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
+#include <cstdio>
 #include <string>
 
 namespace semcache::blas {
@@ -32,10 +33,14 @@ void take_counts(const Visit& visit) {
   }
 }
 
-/// Is this the process that semcache-run has started, and not one that it has made?
-bool is_started_by_us() {
-  const char* const number = ::secure_getenv("_SEMCACHE_BLAS_PROCESS");
-  return number != nullptr && std::strtol(number, nullptr, 10) == ::getpid();
+/// Is this the process that semcache-run has started, and not one that it has made? Has none of these written a report meanwhile?
+bool is_to_say_that_there_was_none(const char* target) {
+  const char* const started = ::secure_getenv("_SEMCACHE_BLAS_PROCESS");  // the process, and the time in seconds
+  long process = 0;
+  long long time = 0;
+  if (started == nullptr || std::sscanf(started, "%ld:%lld", &process, &time) != 2 || process != ::getpid()) return false;
+  struct stat file {};
+  return ::stat(trace::expand_report_path(target, trace::this_process(-1)).c_str(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_mtime < time;
 }
 
 /// Writes the report of a process without a device. With one, the runtime writes it.
@@ -48,7 +53,7 @@ bool is_started_by_us() {
     if (counting_process != 0 && counting_process != ::getpid()) return;
     take_counts([&](const std::string& what, std::uint64_t n) { s.library_calls.push_back({what, n}); });
     if (s.library_calls.empty()) {
-      if (!is_started_by_us()) return;
+      if (!is_to_say_that_there_was_none(target)) return;
       s.library_calls.push_back({"no BLAS call was seen", 1});
     }
     s.device_kind = "none";
