@@ -68,7 +68,9 @@ void Places::add_to(Facts& facts) const {
     if (writes(o.mode)) {
       facts.result_bytes += o.bytes();
       // What the device wrote last, and lies on the host now, has been read there.
-      facts.results_went_home = !blocks_[i] || (blocks_[i]->written_by_device && adopted && facts.missing_on_host == 0);
+      in_place::Range range;
+      const bool can_stay = blocks_[i] || in_place::find(o, range);
+      facts.results_went_home = !can_stay || (blocks_[i] && blocks_[i]->written_by_device && adopted && facts.missing_on_host == 0);
     }
   }
 }
