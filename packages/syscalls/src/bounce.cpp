@@ -8,6 +8,8 @@
 
 // Weak, because the preloaded library also meets programs without SemCache.
 extern "C" __attribute__((weak)) const semcache::runtime::ForeignIo* semcache_foreign_io_1() noexcept;
+/// A library that adopts parts of the program's arrays (packages/blas) opens those that overlap a buffer, because the buffer goes beyond them.
+extern "C" __attribute__((weak, visibility("hidden"))) void semcache_open_beyond(const void* address, std::size_t bytes) noexcept;
 
 namespace semcache::syscalls {
 namespace {
@@ -16,12 +18,17 @@ const runtime::ForeignIo* io() noexcept { return semcache_foreign_io_1 != nullpt
 
 }  // namespace
 
-bool is_mirror(const void* address) noexcept {
+bool is_mirror(const void* address, std::size_t bytes) noexcept {
   runtime::TrackedArray array;
-  return io() != nullptr && io()->find(address, array) && array.on_host;
+  if (io() == nullptr) return false;
+  const auto* const first = static_cast<const std::byte*>(address);
+  const bool found = io()->find(address, array) && array.on_host;
+  if (semcache_open_beyond == nullptr || (found && bytes <= static_cast<std::size_t>(array.address + array.bytes - first))) return found;
+  semcache_open_beyond(address, bytes);
+  return false;
 }
 
-bool is_mirror(void* address) noexcept { return is_mirror(static_cast<const void*>(address)); }
+bool is_mirror(void* address, std::size_t bytes) noexcept { return is_mirror(static_cast<const void*>(address), bytes); }
 
 Bounce::Bounce(std::size_t bytes) : transit_(io()->take(bytes, false)) {}
 

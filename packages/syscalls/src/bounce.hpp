@@ -8,10 +8,11 @@
 
 namespace semcache::syscalls {
 
-/// Returns whether the address is in a mirror, that is, in a tracked array of the host. Async-signal-safe; takes a few
+/// Returns whether the buffer is in a mirror, that is, in a tracked array of the host. Async-signal-safe; takes a few
 /// nanoseconds.
-[[nodiscard]] bool is_mirror(const void* address) noexcept;
-[[nodiscard]] bool is_mirror(void* address) noexcept;  ///< the same for a buffer that the call fills
+[[nodiscard]] bool is_mirror(const void* address, std::size_t bytes) noexcept;
+/// The same for a buffer that the call fills.
+[[nodiscard]] bool is_mirror(void* address, std::size_t bytes) noexcept;
 
 /// Private memory that the kernel gets in place of (part of) a mirror during one call. Its functions throw what the functions
 /// of runtime::ForeignIo throw.

@@ -102,7 +102,7 @@ class Portion {
   Portion(const iovec* vectors, int count, int first, std::size_t begin) {
     for (int i = first; i < count && mirror_bytes_ < chunk_bytes; ++i, begin = 0) {
       iovec v{static_cast<char*>(vectors[i].iov_base) + begin, vectors[i].iov_len - begin};
-      const bool mirror = v.iov_len > 0 && is_mirror(v.iov_base);
+      const bool mirror = v.iov_len > 0 && is_mirror(v.iov_base, v.iov_len);
       if (mirror) {
         v.iov_len = std::min(v.iov_len, chunk_bytes - mirror_bytes_);
         mirror_bytes_ += v.iov_len;
@@ -156,7 +156,7 @@ class Portion {
 template <class All, class Insist>
 ssize_t vectored(const iovec* vectors, int count, bool reads, All&& all, Insist&& insist) noexcept {
   bool any = false;
-  for (int i = 0; i < count; ++i) any = any || (vectors[i].iov_len > 0 && is_mirror(vectors[i].iov_base));
+  for (int i = 0; i < count; ++i) any = any || (vectors[i].iov_len > 0 && is_mirror(vectors[i].iov_base, vectors[i].iov_len));
   if (!any) return all(vectors, count, 0);
   std::size_t done = 0;
   int first = 0;
@@ -188,24 +188,24 @@ extern "C" {
 // --- files and pipes ------------------------------------------------------------------------------------------------
 
 ssize_t read(int file, void* to, size_t bytes) {
-  if (!is_mirror(to)) return SEMCACHE_NEXT(read)(file, to, bytes);
+  if (!is_mirror(to, bytes)) return SEMCACHE_NEXT(read)(file, to, bytes);
   return fill(to, bytes, is_regular_file(file),
               [&](char* b, size_t n, size_t) { return SEMCACHE_NEXT(read)(file, b, n); });
 }
 ssize_t write(int file, const void* from, size_t bytes) {
-  if (!is_mirror(from)) return SEMCACHE_NEXT(write)(file, from, bytes);
+  if (!is_mirror(from, bytes)) return SEMCACHE_NEXT(write)(file, from, bytes);
   return drain(from, bytes, [&](const char* b, size_t n, size_t) { return SEMCACHE_NEXT(write)(file, b, n); });
 }
 
 #define SEMCACHE_POSITIONED(suffix, offset_type)                                                               \
   ssize_t pread##suffix(int file, void* to, size_t bytes, offset_type at) {                                    \
-    if (!is_mirror(to)) return SEMCACHE_NEXT(pread##suffix)(file, to, bytes, at);                              \
+    if (!is_mirror(to, bytes)) return SEMCACHE_NEXT(pread##suffix)(file, to, bytes, at);                              \
     return fill(to, bytes, true, [&](char* b, size_t n, size_t done) {                                         \
       return SEMCACHE_NEXT(pread##suffix)(file, b, n, at + static_cast<offset_type>(done));                    \
     });                                                                                                        \
   }                                                                                                            \
   ssize_t pwrite##suffix(int file, const void* from, size_t bytes, offset_type at) {                           \
-    if (!is_mirror(from)) return SEMCACHE_NEXT(pwrite##suffix)(file, from, bytes, at);                         \
+    if (!is_mirror(from, bytes)) return SEMCACHE_NEXT(pwrite##suffix)(file, from, bytes, at);                         \
     return drain(from, bytes, [&](const char* b, size_t n, size_t done) {                                      \
       return SEMCACHE_NEXT(pwrite##suffix)(file, b, n, at + static_cast<offset_type>(done));                   \
     });                                                                                                        \
@@ -230,6 +230,28 @@ SEMCACHE_POSITIONED(, off_t)
 SEMCACHE_POSITIONED(64, off64_t)
 #undef SEMCACHE_POSITIONED
 
+// With flags; an offset of -1 is the file's own position, which moves on by itself.
+#define SEMCACHE_WITH_FLAGS(suffix, offset_type)                                                                                                  \
+  ssize_t preadv##suffix(int file, const iovec* vectors, int count, offset_type at, int flags) {                                                  \
+    return vectored(                                                                                                                              \
+        vectors, count, true,                                                                                                                     \
+        [&](const iovec* v, int n, std::size_t done) {                                                                                            \
+          return SEMCACHE_NEXT(preadv##suffix)(file, v, n, at == -1 ? at : at + static_cast<offset_type>(done), flags);                           \
+        },                                                                                                                                        \
+        [&] { return at != -1 || is_regular_file(file); });                                                                                       \
+  }                                                                                                                                               \
+  ssize_t pwritev##suffix(int file, const iovec* vectors, int count, offset_type at, int flags) {                                                 \
+    return vectored(                                                                                                                              \
+        vectors, count, false,                                                                                                                    \
+        [&](const iovec* v, int n, std::size_t done) {                                                                                            \
+          return SEMCACHE_NEXT(pwritev##suffix)(file, v, n, at == -1 ? at : at + static_cast<offset_type>(done), flags);                          \
+        },                                                                                                                                        \
+        always);                                                                                                                                  \
+  }
+SEMCACHE_WITH_FLAGS(2, off_t)
+SEMCACHE_WITH_FLAGS(64v2, off64_t)
+#undef SEMCACHE_WITH_FLAGS
+
 ssize_t readv(int file, const iovec* vectors, int count) {
   return vectored(
       vectors, count, true, [&](const iovec* v, int n, std::size_t) { return SEMCACHE_NEXT(readv)(file, v, n); },
@@ -245,7 +267,7 @@ ssize_t writev(int file, const iovec* vectors, int count) {
 
 #define SEMCACHE_STREAM(suffix)                                                          \
   size_t fread##suffix(void* to, size_t size, size_t count, FILE* file) {                \
-    if (!is_mirror(to) || size == 0 || count > SIZE_MAX / size) {                        \
+    if (size == 0 || count > SIZE_MAX / size || !is_mirror(to, size * count)) {                        \
       return SEMCACHE_NEXT(fread##suffix)(to, size, count, file);                        \
     }                                                                                    \
     const ssize_t got = fill(to, size * count, true, [&](char* b, size_t n, size_t) {    \
@@ -254,7 +276,7 @@ ssize_t writev(int file, const iovec* vectors, int count) {
     return got < 0 ? 0 : static_cast<size_t>(got) / size;                                \
   }                                                                                      \
   size_t fwrite##suffix(const void* from, size_t size, size_t count, FILE* file) {       \
-    if (!is_mirror(from) || size == 0 || count > SIZE_MAX / size) {                      \
+    if (size == 0 || count > SIZE_MAX / size || !is_mirror(from, size * count)) {                      \
       return SEMCACHE_NEXT(fwrite##suffix)(from, size, count, file);                     \
     }                                                                                    \
     const ssize_t put = drain(from, size * count, [&](const char* b, size_t n, size_t) { \
@@ -269,24 +291,52 @@ SEMCACHE_STREAM(_unlocked)
 // --- sockets --------------------------------------------------------------------------------------------------------
 
 ssize_t recv(int socket, void* to, size_t bytes, int flags) {
-  if (!is_mirror(to)) return SEMCACHE_NEXT(recv)(socket, to, bytes, flags);
+  if (!is_mirror(to, bytes)) return SEMCACHE_NEXT(recv)(socket, to, bytes, flags);
   return fill(to, bytes, (flags & MSG_WAITALL) != 0 && (flags & MSG_PEEK) == 0,
               [&](char* b, size_t n, size_t) { return SEMCACHE_NEXT(recv)(socket, b, n, flags); });
 }
 ssize_t send(int socket, const void* from, size_t bytes, int flags) {
-  if (!is_mirror(from)) return SEMCACHE_NEXT(send)(socket, from, bytes, flags);
+  if (!is_mirror(from, bytes)) return SEMCACHE_NEXT(send)(socket, from, bytes, flags);
   return drain(from, bytes, [&](const char* b, size_t n, size_t) { return SEMCACHE_NEXT(send)(socket, b, n, flags); });
 }
 ssize_t recvfrom(int socket, void* to, size_t bytes, int flags, sockaddr* address, socklen_t* length) {
-  if (!is_mirror(to)) return SEMCACHE_NEXT(recvfrom)(socket, to, bytes, flags, address, length);
+  if (!is_mirror(to, bytes)) return SEMCACHE_NEXT(recvfrom)(socket, to, bytes, flags, address, length);
   return fill(to, bytes, false,
               [&](char* b, size_t n, size_t) { return SEMCACHE_NEXT(recvfrom)(socket, b, n, flags, address, length); });
 }
 ssize_t sendto(int socket, const void* from, size_t bytes, int flags, const sockaddr* address, socklen_t length) {
-  if (!is_mirror(from)) return SEMCACHE_NEXT(sendto)(socket, from, bytes, flags, address, length);
+  if (!is_mirror(from, bytes)) return SEMCACHE_NEXT(sendto)(socket, from, bytes, flags, address, length);
   return drain(from, bytes, [&](const char* b, size_t n, size_t) {
     return SEMCACHE_NEXT(sendto)(socket, b, n, flags, address, length);
   });
+}
+
+/// A message is one portion, because a datagram cannot be sent in pieces. What a stream takes or brings at once may be less.
+ssize_t sendmsg(int socket, const msghdr* message, int flags) {
+  return vectored(
+      message->msg_iov, static_cast<int>(message->msg_iovlen), false,
+      [&](const iovec* v, int n, std::size_t) {
+        msghdr m = *message;
+        m.msg_iov = const_cast<iovec*>(v);
+        m.msg_iovlen = static_cast<std::size_t>(n);
+        return SEMCACHE_NEXT(sendmsg)(socket, &m, flags);
+      },
+      [] { return false; });
+}
+ssize_t recvmsg(int socket, msghdr* message, int flags) {
+  return vectored(
+      message->msg_iov, static_cast<int>(message->msg_iovlen), true,
+      [&](const iovec* v, int n, std::size_t) {
+        msghdr m = *message;
+        m.msg_iov = const_cast<iovec*>(v);
+        m.msg_iovlen = static_cast<std::size_t>(n);
+        const ssize_t got = SEMCACHE_NEXT(recvmsg)(socket, &m, flags);
+        m.msg_iov = message->msg_iov;
+        m.msg_iovlen = message->msg_iovlen;
+        *message = m;
+        return got;
+      },
+      [] { return false; });
 }
 
 // --- calls of programs that were compiled with _FORTIFY_SOURCE ------------------------------------------------------

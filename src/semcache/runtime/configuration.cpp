@@ -168,12 +168,16 @@ void read_emulated_machine(const Variable& variable, std::string_view text, Conf
   configuration.emulated_machine = read_machine(content, path);
 }
 
-/// The advisor (packages/advisor) reads its variables itself. They are known here, so that they are not taken for misspelt ones.
-void leave_to_advisor(const Variable&, std::string_view, Configuration&) {}
+/// The advisor and the drop-in BLAS (packages/advisor, packages/blas) read their variables themselves. They are known here, so that they are not
+/// taken for misspelt ones.
+void leave_to_package(const Variable&, std::string_view, Configuration&) {}
 
 constexpr Variable known_variables[] = {
-    {"SEMCACHE_ADVISOR_LARGEST", "a number of bytes, for the advisor", &leave_to_advisor},
-    {"SEMCACHE_ADVISOR_REPORT", "as SEMCACHE_REPORT, for the advisor", &leave_to_advisor},
+    {"SEMCACHE_ADVISOR_LARGEST", "a number of bytes, for the advisor", &leave_to_package},
+    {"SEMCACHE_ADVISOR_REPORT", "as SEMCACHE_REPORT, for the advisor", &leave_to_package},
+    {"SEMCACHE_BLAS_GUARD", "a number of pages, for the drop-in BLAS", &leave_to_package},
+    {"SEMCACHE_BLAS_MALLOC", "a number of bytes, for the drop-in BLAS", &leave_to_package},
+    {"SEMCACHE_BLAS_OFFLOAD", "auto, always or never, for the drop-in BLAS", &leave_to_package},
     {"SEMCACHE_DEVICE", "auto, emulated or cuda", &read_choice<&Configuration::device>},
     {"SEMCACHE_DEVICES", "a count from 1 to 16 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone), with the host's "
      "processor or not (host,0,2)",

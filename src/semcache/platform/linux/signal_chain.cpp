@@ -92,6 +92,18 @@ void crash(int signal, const siginfo_t* info) noexcept {
   if (info == nullptr || info->si_code <= 0) ::raise(signal);
 }
 
+/// Makes an action the one that ours chains to. A known one gets no new level. `Changing` is held.
+void place_below(const struct sigaction& action) noexcept {
+  int level = installations.load();
+  while (level > 0 && !same(below[level - 1], action)) --level;
+  if (level == 0) {
+    // A new level, because a handler may be reading the one below. Beyond the last level that is risked.
+    level = std::min(installations.load() + 1, most_installations);
+    below[level - 1] = action;
+  }
+  installations.store(level);
+}
+
 void call(const struct sigaction& action, int signal, siginfo_t* info, void* context) noexcept {
   // The mask is the one that the kernel would set: the action's, and the signal itself unless SA_NODEFER.
   sigset_t mask = action.sa_mask;
@@ -145,6 +157,16 @@ Found keep_on_top(SignalHandler handler) noexcept {
   }
   installations.store(level);
   return put_on_top(handler) == 0 ? Found::put_back : Found::given_up;
+}
+
+bool change_below(const struct sigaction* action, struct sigaction* before) noexcept {
+  const Changing guard;
+  const int level = installations.load();
+  if (kept == nullptr || level == 0 || !is_on_top(kept)) return false;
+  const struct sigaction now = below[level - 1];
+  if (action != nullptr && !same(now, *action)) place_below(*action);
+  if (before != nullptr) *before = now;  // which may be `*action`
+  return true;
 }
 
 void remove_handler(SignalHandler handler) noexcept {

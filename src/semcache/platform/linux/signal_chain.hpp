@@ -22,6 +22,11 @@ enum class Found { on_top, put_back, given_up };
 /// @return given_up  there is no level left, because too many different handlers were installed over ours
 [[nodiscard]] Found keep_on_top(SignalHandler handler) noexcept;
 
+/// Changes the handler below ours, for libraries that interpose sigaction: ours stays on top, and the program sees its own handlers.
+/// @param action  nullptr: nothing changes  @param before  gets the handler that was below; nullptr: not asked for
+/// @return false if ours is not installed, or not on top: the system is to be asked then, and nothing has changed
+[[nodiscard]] bool change_below(const struct sigaction* action, struct sigaction* before) noexcept;
+
 /// Hands a signal to the handler that was installed before ours, as the kernel would have: with or without SA_SIGINFO, under its
 /// mask. SIG_DFL ends the process with the original address when the access is repeated. Where a foreign handler above ours
 /// passed the fault back to ours, the next older handler is called, so that there is no endless loop. Async-signal-safe.

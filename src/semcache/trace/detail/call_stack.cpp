@@ -52,7 +52,7 @@ bool is_library(const Function& function) {
 /// Recognises libraries of Kokkos, of SemCache, and those below every program, in which threads begin.
 bool is_library_object(std::string_view object) {
   for (const char* name : {"libsemcache.", "libsemcache_kokkos.", "libsemcache_kernels.", "libsemcache_mpi",
-                           "libsemcache_tpetra.", "libsemcache_syscalls", "libsemcache_advisor.", "libkokkoscore.", "libkokkoscontainers.",
+                           "libsemcache_tpetra.", "libsemcache_syscalls", "libsemcache_blas.", "libsemcache_advisor.", "libkokkoscore.", "libkokkoscontainers.",
                            "libkokkosalgorithms.", "libkokkossimd.", "libkokkoskernels.", "libstdc++.", "libc.", "libc-",
                            "libpthread", "libgomp.", "ld-linux"}) {
     if (begins(object, name)) return true;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "gemm_chain.hpp"
+#include "gpu.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace gemm_chain {
+namespace {
+
+std::unique_ptr<Gpu> make_gpu() {
+  const char* const kind = std::getenv("SEMCACHE_DEVICE");
+  return kind != nullptr && std::string_view(kind) == "emulated" ? make_emulated_gpu() : make_cuda_gpu();
+}
+
+/// A variant with a device, matrices there, and counted copies.
+class ByHand : public Variant {
+ public:
+  double* allocate(std::size_t bytes) override {
+    if (device_of_next_ < matrices) on_device_[device_of_next_++] = gpu_->allocate(bytes);
+    return gpu_->allocate_host(bytes);
+  }
+  Moved moved() const override { return moved_; }
+  std::string device() const override { return gpu_->name(); }
+
+ protected:
+  void send(Name m, const double* host, std::int64_t first, std::int64_t count, int lane = 0) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
+    gpu_->to_device(on_device_[m] + first, host + first, bytes, lane);
+    moved_.to_device += bytes;
+    moved_.to_device_count += 1;
+  }
+  void fetch(Name m, double* host, std::int64_t first, std::int64_t count, int lane = 0) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
+    gpu_->to_host(host + first, on_device_[m] + first, bytes, lane);
+    moved_.to_host += bytes;
+    moved_.to_host_count += 1;
+  }
+  /// Of columns from `first` on.
+  void gemm(std::int64_t n, Name left, Name right, Name to, std::int64_t first, std::int64_t columns, int lane = 0) {
+    gpu_->gemm(n, columns, on_device_[left], on_device_[right] + first * n, on_device_[to] + first * n, lane);
+  }
+  std::unique_ptr<Gpu> gpu_ = make_gpu();
+
+ private:
+  double* on_device_[matrices] = {};
+  int device_of_next_ = 0;
+  Moved moved_;
+};
+
+/// A and B there, E back.
+class HandTuned : public ByHand {
+ public:
+  void chain(std::int64_t n, double* const (&host)[matrices]) override {
+    send(a, host[a], 0, n * n);
+    send(b, host[b], 0, n * n);
+    gemm(n, a, b, c, 0, n);
+    gemm(n, b, c, d, 0, n);
+    gemm(n, c, d, e, 0, n);
+    fetch(e, host[e], 0, n * n);
+    gpu_->wait(0);
+  }
+};
+
+/// The same in tiles of columns: products begin when the first columns of B are there, and E's columns leave while others are computed.
+class Overlapped : public ByHand {
+ public:
+  void chain(std::int64_t n, double* const (&host)[matrices]) override {
+    constexpr int in = 0, compute = 1, out = 2;
+    constexpr std::int64_t tiles = 8;
+    const std::int64_t width = (n + tiles - 1) / tiles;
+    const auto for_each_tile = [&](const auto& visit) {
+      for (std::int64_t first = 0; first < n; first += width) visit(first, std::min(width, n - first));
+    };
+    send(a, host[a], 0, n * n, in);
+    for_each_tile([&](std::int64_t first, std::int64_t columns) {
+      send(b, host[b], first * n, columns * n, in);
+      gpu_->follow(compute, in);
+      gemm(n, a, b, c, first, columns, compute);
+    });
+    for_each_tile([&](std::int64_t first, std::int64_t columns) { gemm(n, b, c, d, first, columns, compute); });
+    for_each_tile([&](std::int64_t first, std::int64_t columns) {
+      gemm(n, c, d, e, first, columns, compute);
+      gpu_->follow(out, compute);
+      fetch(e, host[e], first * n, columns * n, out);
+    });
+    gpu_->wait(out);
+  }
+};
+
+/// Each call sends its inputs, and fetches its result.
+class CopyEveryCall : public ByHand {
+ public:
+  void chain(std::int64_t n, double* const (&host)[matrices]) override {
+    const auto call = [&](Name left, Name right, Name to) {
+      send(left, host[left], 0, n * n);
+      send(right, host[right], 0, n * n);
+      gemm(n, left, right, to, 0, n);
+      fetch(to, host[to], 0, n * n);
+      gpu_->wait(0);
+    };
+    call(a, b, c);
+    call(b, c, d);
+    call(c, d, e);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Variant> make_by_hand(const std::string& name) {
+  if (name == "hand-tuned") return std::make_unique<HandTuned>();
+  if (name == "hand-tuned-overlapped") return std::make_unique<Overlapped>();
+  return std::make_unique<CopyEveryCall>();
+}
+
+}  // namespace gemm_chain

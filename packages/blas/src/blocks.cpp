@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "blocks.hpp"
+
+#include "own_pages.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <new>
+
+namespace semcache::blas::blocks {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+using Records = std::map<std::uintptr_t, Block, std::less<>, OwnNodes<std::pair<const std::uintptr_t, Block>>>;
+
+std::mutex mutex;
+std::atomic<std::size_t> count{0};
+alignas(Records) unsigned char storage[sizeof(Records)];
+bool made = false;
+
+/// The records, under the lock. They live as long as the process, because blocks are freed after its statics have ended.
+Records& records() noexcept {
+  if (!made) {
+    new (storage) Records;
+    made = true;
+  }
+  return *std::launder(reinterpret_cast<Records*>(storage));
+}
+
+std::uintptr_t number(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
+
+std::size_t rounded_up(std::size_t bytes) noexcept { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
+
+/// A thread may be in here while another one forks.
+[[gnu::constructor]] void survive_fork() noexcept {
+  (void)::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+}
+
+}  // namespace
+
+std::size_t page_bytes() noexcept {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment, Content content) noexcept {
+  const std::size_t page = page_bytes();
+  if (bytes > SIZE_MAX / 4 || alignment > SIZE_MAX / 4) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  bytes = rounded_up(bytes);
+  // Large blocks that will be filled get huge pages. Of one that is asked for as zeros perhaps only a few pages are ever touched.
+  const bool huge = content == Content::any && bytes >= 2 * huge_page;
+  alignment = std::max(alignment, huge ? huge_page : page);
+  const std::size_t slack = alignment - page;
+  auto* const mapped = static_cast<std::byte*>(own::map(bytes + slack));
+  if (mapped == nullptr) return nullptr;
+  const std::size_t in_front = (alignment - number(mapped) % alignment) % alignment;
+  std::byte* const at = mapped + in_front;
+  if (in_front > 0) own::unmap(mapped, in_front);
+  if (slack > in_front) own::unmap(at + bytes, slack - in_front);
+  if (huge) own::advise(at, bytes, MADV_HUGEPAGE);
+  const Block block{at, bytes};
+  if (note(block)) return at;
+  unmap(block);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void unmap(const Block& block) noexcept { own::unmap(block.address, block.bytes); }
+
+void* remap(Block block, std::size_t bytes) noexcept {
+  void* const at = bytes > SIZE_MAX / 4 ? nullptr : own::remap(block.address, block.bytes, rounded_up(bytes));
+  if (at == nullptr) {
+    note(block);
+    errno = ENOMEM;
+    return nullptr;
+  }
+  note({static_cast<std::byte*>(at), rounded_up(bytes)});
+  return at;
+}
+
+bool any() noexcept { return count.load(std::memory_order_relaxed) != 0; }
+
+bool find(const void* address, Block& block) noexcept {
+  if (!any()) return false;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto behind = records().upper_bound(number(address));
+  if (behind == records().begin()) return false;
+  const Block& found = std::prev(behind)->second;
+  if (number(address) >= number(found.address) + found.bytes) return false;
+  block = found;
+  return true;
+}
+
+bool take(const void* address, Block& block) noexcept {
+  if (!any()) return false;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = records().find(number(address));
+  if (found == records().end()) return false;
+  block = found->second;
+  records().erase(found);
+  count.fetch_sub(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool take_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto at = records().upper_bound(number(first));
+  if (at != records().begin()) --at;
+  for (; at != records().end() && at->first < number(first) + bytes; ++at) {
+    Block& b = at->second;
+    if (b.adopted_in == 0 || number(b.address) + b.bytes <= number(first)) continue;
+    block = b;
+    b.adopted_in = 0;
+    return true;
+  }
+  return false;
+}
+
+void is_stack(const void* address) noexcept {
+  if (!any()) return;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (const auto found = records().find(number(address)); found != records().end()) found->second.stack = true;
+}
+
+bool note(const Block& block) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex);
+  try {
+    const bool added = records().insert_or_assign(number(block.address), block).second;
+    if (added) count.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace semcache::blas::blocks

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Large blocks of the program's heap (class (a) in README.md): pages of our own, with nothing foreign on them. Their records lie elsewhere, in
+/// memory that is mapped for them. Nothing here calls malloc. Threads: any; a forked child may go on.
+namespace semcache::blas::blocks {
+
+struct Block {
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;             ///< whole pages
+  std::uint64_t adopted_in = 0;      ///< the epoch of the runtime that has adopted it; 0: none
+  bool written_by_device = false;    ///< a call has written it on a device
+  bool stack = false;                ///< of a thread: it is not adopted
+};
+
+[[nodiscard]] std::size_t page_bytes() noexcept;
+
+enum class Content : std::uint8_t { any, zero };
+/// Maps a block of at least `bytes` bytes. Its content is zero, and takes no memory before it is touched.
+/// @param alignment  a power of two
+/// @return nullptr, and errno is ENOMEM
+[[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment, Content content) noexcept;
+/// Unmaps a block that `take` has returned.
+void unmap(const Block& block) noexcept;
+
+/// Gives a block that `take` has returned another size, perhaps at another address, and notes it.
+/// @return nullptr, errno is ENOMEM, and the block is noted as it was
+[[nodiscard]] void* remap(Block block, std::size_t bytes) noexcept;
+
+/// Returns whether there are blocks; one load.
+[[nodiscard]] bool any() noexcept;
+/// Finds the block that holds the address.
+[[nodiscard]] bool find(const void* address, Block& block) noexcept;
+/// Finds the block that begins at the address, and strikes it off the records.
+[[nodiscard]] bool take(const void* address, Block& block) noexcept;
+/// Finds an adopted block that overlaps these bytes, and notes that it is not adopted any more.
+[[nodiscard]] bool take_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept;
+/// Notes that the block that begins at the address is a thread's stack.
+void is_stack(const void* address) noexcept;
+/// Notes a block, or what has changed of it. @return false if there is no memory for its record
+bool note(const Block& block) noexcept;
+
+}  // namespace semcache::blas::blocks

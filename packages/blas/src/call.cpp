@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "call.hpp"
+
+#include "places.hpp"
+#include "process.hpp"
+
+#include <semcache/base/error.hpp>
+
+#include <atomic>
+#include <chrono>
+
+namespace semcache::blas {
+namespace {
+
+// It is read in calls from any code, so its access must not allocate.
+[[gnu::tls_model("initial-exec")]] thread_local bool within_call = false;
+
+/// Nanoseconds that the host has spent on calls for which a device would have been started.
+std::atomic<std::uint64_t> host_ns{0};
+
+Verdict verdict_of(const Call& call, const Places& places) {
+  if (call.refused != Verdict::on_device) return call.refused;
+  Facts facts;
+  facts.asked = settings().offload;
+  facts.operations = call.operations;
+  if (facts.asked == Offload::never) return decide(facts).verdict;
+  Verdict why_not = Verdict::on_device;
+  facts.device_runs = device_is_there(Start::no, why_not);
+  if (!facts.device_runs && why_not != Verdict::not_started_yet) return why_not;
+  const Operand& result = call.operands[call.count - 1];
+  for (std::size_t i = 0; i + 1 < call.count; ++i) {
+    if (may_overlap(call.operands[i], result)) return Verdict::operands_overlap;
+  }
+  if (facts.asked == Offload::automatic) places.add_to(facts);
+  facts.host_seconds = static_cast<double>(host_ns.load(std::memory_order_relaxed)) * 1e-9;
+  const Plan plan = decide(facts);
+  if (plan.verdict != Verdict::on_device) return plan.verdict;
+  return device_is_there(Start::if_needed, why_not) ? Verdict::on_device : why_not;
+}
+
+Verdict compute_on_device(Places& places, const Routines& routines) noexcept {
+  const DeviceUse use;
+  try {
+    places.compute(routines);
+    return Verdict::on_device;
+  } catch (const OutOfMemory&) {
+    return Verdict::no_memory;
+  } catch (const std::exception& e) {
+    give_up(e.what());
+    return Verdict::failed;
+  }
+}
+
+void compute_on_host(const Call& call, const Routines& routines, Verdict why) {
+  std::array<const void*, most_operands> at{};
+  for (std::size_t i = 0; i < call.count; ++i) at[i] = call.operands[i].address;
+  if (why != Verdict::not_started_yet) return routines.on_host(at.data());
+  const auto begin = std::chrono::steady_clock::now();
+  routines.on_host(at.data());
+  const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin;
+  host_ns.fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool is_within_call() noexcept { return within_call; }
+
+void carry_out(const Call& call, const Routines& routines) noexcept {
+  within_call = true;
+  Verdict verdict = Verdict::failed;
+  try {
+    Places places(call);
+    verdict = verdict_of(call, places);
+    if (verdict == Verdict::on_device) verdict = compute_on_device(places, routines);
+  } catch (const std::exception& e) {
+    give_up(e.what());
+  }
+  count(call.routine, verdict);
+  if (verdict == Verdict::wrong_arguments) within_call = false;  // the program's xerbla may leave by longjmp
+  if (verdict != Verdict::on_device) compute_on_host(call, routines, verdict);
+  within_call = false;
+}
+
+}  // namespace semcache::blas

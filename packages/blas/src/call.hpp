@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "operand.hpp"
+#include "report.hpp"
+
+#include <semcache/runtime/runtime.hpp>
+
+/// What all routines share: a wrapper describes its call, and this layer decides where it runs, and brings the operands there.
+namespace semcache::blas {
+
+/// A call, as its wrapper understands it. The operands that are written come last.
+struct Call {
+  Routine routine = Routine::dgemm;
+  double operations = 0;
+  std::size_t count = 0;
+  Operands operands;
+  Verdict refused = Verdict::on_device;  ///< what the wrapper has found already: wrong_arguments, nothing_to_compute
+};
+
+/// The two ways to compute a call. Both are given the addresses of the operands, in the order of `Call::operands`, and leave all else as the
+/// program has said it.
+class Routines {
+ public:
+  /// Calls the routine of the library that the caller is linked to: with the program's addresses, or with those of emulated devices.
+  virtual void on_host(const void* const* at) const = 0;
+  /// Calls cuBLAS. @param pitches  bytes from one column to the next, for each operand
+  virtual void on_gpu(const runtime::Stream& stream, const void* const* at) const = 0;
+
+ protected:
+  ~Routines() = default;
+};
+
+/// Carries out the call, on the device or on the host, and counts it. Never throws: where the device fails, the host computes.
+void carry_out(const Call& call, const Routines& routines) noexcept;
+
+/// Returns whether this thread is in a routine that `carry_out` has called. A BLAS call from there is a part of that routine, and is passed on.
+[[nodiscard]] bool is_within_call() noexcept;
+
+}  // namespace semcache::blas

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "decision.hpp"
+
+#include <cstdio>
+
+namespace semcache::blas {
+
+const char* text_of(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::on_device: return "on the device";
+    case Verdict::off: return "on the host: SEMCACHE_BLAS_OFFLOAD=never";
+    case Verdict::nothing_to_compute: return "on the host: nothing to compute";
+    case Verdict::wrong_arguments: return "on the host: wrong arguments";
+    case Verdict::too_large: return "on the host: a size does not fit 32 bits";
+    case Verdict::operands_overlap: return "on the host: the result overlaps an input";
+    case Verdict::too_little_work: return "on the host: too little work for the bytes that are missing on the device";
+    case Verdict::results_go_home: return "on the host: it reads each result, so that all would cross the link";
+    case Verdict::not_started_yet: return "on the host: it has not computed as long yet as a device takes to start";
+    case Verdict::no_device: return "on the host: there is no GPU, and SEMCACHE_DEVICE=emulated is not set";
+    case Verdict::no_memory: return "on the host: the operands do not fit the device (SEMCACHE_DEVICE_MEMORY)";
+    case Verdict::failed: return "on the host: the device or its library failed (see stderr)";
+    case Verdict::in_child: return "on the host: this is a child of fork()";
+    case Verdict::own_semcache: return "on the host: the program contains SemCache itself";
+  }
+  return "?";
+}
+
+std::string Plan::text() const {
+  char line[200];
+  std::snprintf(line, sizeof line, "%s (host %.3g s, device %.3g s)", text_of(verdict), on_host, on_device);
+  return line;
+}
+
+Plan decide(const Facts& f, const Rates& r) noexcept {
+  Plan plan;
+  plan.on_host = f.operations / r.host_operations + static_cast<double>(f.missing_on_host) / r.link_bytes;
+  plan.on_device = r.launch_seconds + f.operations / r.device_operations + static_cast<double>(f.missing_on_device) / r.link_bytes;
+  if (f.asked == Offload::never) {
+    plan.verdict = Verdict::off;
+  } else if (f.asked == Offload::always) {
+    plan.verdict = Verdict::on_device;
+  } else if (plan.on_device >= plan.on_host) {
+    plan.verdict = Verdict::too_little_work;
+  } else {
+    if (f.results_went_home) plan.on_device += static_cast<double>(f.result_bytes) / r.link_bytes;
+    if (plan.on_device >= plan.on_host) plan.verdict = Verdict::results_go_home;
+    else if (!f.device_runs && f.host_seconds < r.start_seconds) plan.verdict = Verdict::not_started_yet;
+  }
+  return plan;
+}
+
+}  // namespace semcache::blas

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+/// Whether a call runs on a device: a pure function of what is known of the call.
+namespace semcache::blas {
+
+enum class Offload : std::uint8_t { automatic, always, never };  ///< SEMCACHE_BLAS_OFFLOAD
+
+/// Where a call runs, and why. The texts of the report belong to these (`text_of`).
+enum class Verdict : std::uint8_t {
+  on_device,          ///< asked for, or it pays
+  off,                ///< SEMCACHE_BLAS_OFFLOAD=never
+  nothing_to_compute, ///< a size is zero, or an operand is a null pointer
+  wrong_arguments,    ///< the host's library tells the program (xerbla)
+  too_large,          ///< a size does not fit the 32 bits of the device's library
+  operands_overlap,   ///< the result shares bytes with an input
+  too_little_work,    ///< the host is faster, transfers included
+  results_go_home,    ///< the host would be slower, but it reads each result
+  not_started_yet,    ///< it would pay, but the host has not spent as long yet as a device takes to start
+  no_device,          ///< there is no GPU, and the emulated device was not asked for
+  no_memory,          ///< the operands do not fit the device
+  failed,             ///< the device or its library refused
+  in_child,           ///< of a fork
+  own_semcache,       ///< the program contains SemCache itself
+};
+inline constexpr std::size_t verdicts = 14;
+
+/// Returns the words of the report: "on the host: too little work".
+[[nodiscard]] const char* text_of(Verdict verdict) noexcept;
+
+/// What is known of a call.
+struct Facts {
+  Offload asked = Offload::automatic;
+  double operations = 0;                     ///< of floating point
+  std::uint64_t missing_on_device = 0;       ///< bytes that the device would have to get
+  std::uint64_t missing_on_host = 0;         ///< bytes that the host would have to get
+  std::uint64_t result_bytes = 0;
+  bool results_went_home = false;            ///< the host has read this result after the last call that wrote it
+  bool device_runs = false;                  ///< the runtime has started
+  double host_seconds = 0;                   ///< that calls have spent on the host although a device would have been faster
+};
+
+/// What machines of the day do; only the order of magnitude matters.
+struct Rates {
+  double host_operations = 1e11;             ///< per second
+  double device_operations = 3e13;
+  double link_bytes = 2e10;
+  double launch_seconds = 2e-5;
+  double start_seconds = 0.5;                ///< of a device, its context and its libraries
+};
+
+/// A decision that can be printed.
+struct Plan {
+  Verdict verdict = Verdict::on_device;
+  double on_host = 0;    ///< seconds that the call is expected to take, transfers included
+  double on_device = 0;
+  [[nodiscard]] std::string text() const;
+};
+
+/// Decides by work, by the bytes that are missing on either side, and by where the result was used last.
+[[nodiscard]] Plan decide(const Facts& facts, const Rates& rates = {}) noexcept;
+
+}  // namespace semcache::blas

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "operand.hpp"
+
+#include <cstdint>
+
+/// Memory of the program's own that is adopted where it lies (class (b) in README.md): the whole pages within an operand. It is adopted only
+/// where its end will be noticed. Records are outside of malloc. Threads: any.
+namespace semcache::blas::in_place {
+
+struct Range {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+// --- births and ends, as the interposed functions tell ---------------------------------------------------------------
+
+/// Notes memory that the program has got. One that is too small to be guarded is not noted.
+void born(void* address, std::size_t bytes) noexcept;
+/// Notes that memory is a stack from now on: it is not adopted.
+void is_stack(void* address, std::size_t bytes) noexcept;
+/// To be called before the memory ends, or moves. What is adopted of it is released: its content dies, or comes home.
+enum class End : std::uint8_t { dies, moves };
+void ends(void* address, std::size_t bytes, End how) noexcept;
+/// Releases adopted ranges that overlap these bytes, and brings their content home.
+void open(const void* address, std::size_t bytes) noexcept;
+/// Returns whether anything has been noted or adopted; one load.
+[[nodiscard]] bool any() noexcept;
+
+// --- calls -----------------------------------------------------------------------------------------------------------
+
+/// Adopts the memory of an operand, unless it is adopted already. To be called while this thread has no `Use`.
+/// @return false if it cannot be guarded: it is sent at each call then
+/// @throws what runtime::adopt and runtime::release throw
+[[nodiscard]] bool adopt(const Operand& operand);
+/// Returns the adopted range in which the operand lies.
+[[nodiscard]] bool find(const Operand& operand, Range& range) noexcept;
+
+/// Keeps adopted ranges as they are while a call uses them: no other thread merges them with their neighbours.
+class Use {
+ public:
+  Use() noexcept;
+  ~Use();
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+};
+
+}  // namespace semcache::blas::in_place

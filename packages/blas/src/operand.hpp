@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/types.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+/// What a BLAS call says about its operands, whatever the routine is.
+namespace semcache::blas {
+
+/// An operand in column-major order. Its address is the program's, or, in an argument of a kernel, that on the device.
+struct Operand {
+  const void* address = nullptr;
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t leading = 0;  ///< elements from one column to the next
+  std::uint32_t element_bytes = 0;
+  Access mode = Access::read;
+
+  [[nodiscard]] bool empty() const noexcept { return rows == 0 || columns == 0; }
+  [[nodiscard]] std::size_t width() const noexcept { return rows * element_bytes; }   ///< bytes of a column
+  [[nodiscard]] std::size_t pitch() const noexcept { return leading * element_bytes; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return width() * columns; }      ///< that the call uses
+  /// Bytes from the first one used to the last.
+  [[nodiscard]] std::size_t span() const noexcept { return empty() ? 0 : pitch() * (columns - 1) + width(); }
+  [[nodiscard]] std::uintptr_t begin() const noexcept { return reinterpret_cast<std::uintptr_t>(address); }
+  [[nodiscard]] std::uintptr_t end() const noexcept { return begin() + span(); }
+};
+
+[[nodiscard]] inline bool may_overlap(const Operand& a, const Operand& b) noexcept {
+  return !a.empty() && !b.empty() && a.begin() < b.end() && b.begin() < a.end();
+}
+
+inline constexpr std::size_t most_operands = 3;
+using Operands = std::array<Operand, most_operands>;
+
+}  // namespace semcache::blas

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <map>
+#include <new>
+#include <utility>
+
+/// Memory for the records of this library, which must not come from malloc, and calls that pass over those that this library interposes.
+namespace semcache::blas {
+namespace own {
+
+inline void* map(std::size_t bytes) noexcept {
+  const long at = ::syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return at == -1 ? nullptr : reinterpret_cast<void*>(at);
+}
+inline void unmap(void* at, std::size_t bytes) noexcept { (void)::syscall(SYS_munmap, at, bytes); }
+inline void* remap(void* at, std::size_t bytes, std::size_t now) noexcept {
+  const long to = ::syscall(SYS_mremap, at, bytes, now, MREMAP_MAYMOVE);
+  return to == -1 ? nullptr : reinterpret_cast<void*>(to);
+}
+inline void advise(void* at, std::size_t bytes, int advice) noexcept { (void)::syscall(SYS_madvise, at, bytes, advice); }
+
+}  // namespace own
+
+/// Hands out the nodes of one map, from pages of their own. The map's lock is held.
+template <class T>
+struct OwnNodes {
+  using value_type = T;
+  union Node {
+    Node* next;
+    alignas(T) unsigned char bytes[sizeof(T)];
+  };
+  static inline Node* free_nodes = nullptr;
+
+  OwnNodes() noexcept = default;
+  template <class U>
+  OwnNodes(const OwnNodes<U>&) noexcept {}
+  T* allocate(std::size_t) {
+    if (free_nodes == nullptr) {
+      constexpr std::size_t bytes = 64 * 1024;
+      auto* const nodes = static_cast<Node*>(own::map(bytes));
+      if (nodes == nullptr) throw std::bad_alloc();
+      for (std::size_t i = 0; i < bytes / sizeof(Node); ++i) free_nodes = new (&nodes[i]) Node{free_nodes};
+    }
+    Node* const node = free_nodes;
+    free_nodes = node->next;
+    return reinterpret_cast<T*>(node);
+  }
+  void deallocate(T* memory, std::size_t) noexcept {
+    free_nodes = new (memory) Node{free_nodes};
+  }
+  friend bool operator==(const OwnNodes&, const OwnNodes&) noexcept { return true; }
+  friend bool operator!=(const OwnNodes&, const OwnNodes&) noexcept { return false; }
+};
+
+}  // namespace semcache::blas

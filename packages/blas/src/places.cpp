@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "places.hpp"
+
+#include "process.hpp"
+#include "stand_ins.hpp"
+
+#include <semcache/tasks/lanes.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace semcache::blas {
+namespace {
+
+/// An operand that is sent at each call: a device array for the time of the call.
+class Sent : base::Uncopied {
+ public:
+  explicit Sent(const Operand& operand)
+      : of_(operand), in_front_(operand.begin() % alignment), array_(runtime::allocate_device("BLAS operand", in_front_ + operand.span())) {}
+  ~Sent() { runtime::deallocate(array_); }
+  [[nodiscard]] std::byte* at() const noexcept { return static_cast<std::byte*>(array_) + in_front_; }
+  void send() const { copy(at(), of_.address); }
+  void bring_back() const { copy(const_cast<void*>(of_.address), at()); }
+
+ private:
+  void copy(void* to, const void* from) const {
+    runtime::copy_2d(to, of_.pitch(), from, of_.pitch(), of_.width(), of_.columns, runtime::queue_of(nullptr));
+  }
+  static constexpr std::size_t alignment = 512;  // of arrays; the operand is aligned there as it is on the host
+  const Operand& of_;
+  std::size_t in_front_;
+  void* array_;
+};
+
+/// Returns the first byte of a whole page behind the operand's first byte. What is adopted in place contains one.
+const void* whole_page_of(const Operand& o) noexcept {
+  const std::size_t page = blocks::page_bytes();
+  return reinterpret_cast<const void*>((o.begin() + page - 1) / page * page);
+}
+
+}  // namespace
+
+Places::Places(const Call& call) noexcept : call_(call) {
+  for (std::size_t i = 0; i < call.count; ++i) {
+    const Operand& o = call.operands[i];
+    blocks::Block block;
+    if (o.empty() || !blocks::find(o.address, block)) continue;
+    const auto begin = reinterpret_cast<std::uintptr_t>(block.address), end = begin + block.bytes;
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    const bool stack = block.stack || (here >= begin && here < end);
+    if (!stack && o.end() <= end) blocks_[i] = block;
+  }
+}
+
+void Places::add_to(Facts& facts) const {
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    const Operand& o = call_.operands[i];
+    if (o.empty()) continue;
+    const bool adopted = blocks_[i] && device_runs() && blocks_[i]->adopted_in == runtime::epoch();
+    std::uint64_t on_device = 0;
+    if (adopted) {
+      for (const runtime::HeldBytes& h : runtime::holders(o.address, o.width(), o.columns, o.pitch())) on_device += h.where.size();
+      for (const std::uint64_t bytes : runtime::missing_bytes(o.address, o.span()).from_devices) facts.missing_on_host += bytes;
+    }
+    if (o.mode != Access::overwrite) facts.missing_on_device += o.bytes() - std::min<std::uint64_t>(on_device, o.bytes());
+    if (writes(o.mode)) {
+      facts.result_bytes += o.bytes();
+      // What the device wrote last, and lies on the host now, has been read there.
+      in_place::Range range;
+      const bool can_stay = blocks_[i] || in_place::find(o, range);
+      facts.results_went_home = !can_stay || (blocks_[i] && blocks_[i]->written_by_device && adopted && facts.missing_on_host == 0);
+    }
+  }
+}
+
+std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const noexcept {
+  if (blocks_[i]) return {blocks_[i]->address, blocks_[i]->bytes};
+  in_place::Range range;
+  (void)in_place::find(call_.operands[i], range);
+  const std::size_t page = blocks::page_bytes();
+  const std::uintptr_t begin = (range.begin + page - 1) / page * page, end = range.end / page * page;  // its edges are not tracked
+  return {reinterpret_cast<const std::byte*>(begin), end - begin};
+}
+
+Places::How Places::adopt(std::size_t i) const {
+  if (blocks_[i]) return blas::adopt(*blocks_[i]) ? How::block : How::sent;
+  return in_place::adopt(call_.operands[i]) && runtime::notices_host_accesses(whole_page_of(call_.operands[i])) ? How::in_place : How::sent;
+}
+
+void Places::compute(const Routines& routines) {
+  constexpr std::uint32_t device = 0;
+  std::array<How, most_operands> how{};
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    if (!call_.operands[i].empty()) how[i] = adopt(i);
+  }
+  const in_place::Use use;
+  // Operands in place may share their first and last page with other data: device arrays stand for them then.
+  std::array<tasks::Matrix, most_operands> matrices;
+  std::vector<linalg::OperandUse> in_adopted;
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    const Operand& o = call_.operands[i];
+    matrices[i] = {o.address, o.rows, o.columns, o.leading, o.element_bytes};
+    if (!o.empty() && how[i] == How::in_place) in_adopted.push_back({&matrices[i], o.mode});
+  }
+  linalg::StandIns stand_ins(in_adopted);
+  std::vector<runtime::Tile> tiles;
+  std::array<std::unique_ptr<Sent>, most_operands> sent;
+  std::vector<runtime::LibraryUse> uses;
+  std::array<const void*, most_operands> at{};
+  tiles.reserve(call_.count);
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    const Operand& o = call_.operands[i];
+    if (o.empty()) continue;
+    const std::byte* first = static_cast<const std::byte*>(matrices[i].data);
+    if (how[i] == How::sent) {
+      sent[i] = std::make_unique<Sent>(o);
+      if (o.mode != Access::overwrite) sent[i]->send();
+      first = sent[i]->at();
+    } else if (first == o.address) {
+      const auto [whole, bytes] = datum_of(i);
+      tiles.emplace_back(whole, bytes, 1, 0, device);
+      first = static_cast<const std::byte*>(tiles.back().data()) + (first - whole);
+    }
+    at[i] = first;
+    uses.push_back({first, o.width(), o.mode, o.columns, o.pitch()});
+  }
+  const runtime::Stream stream = tasks::lane(device, 0);
+  {
+    const base::AtEnd noted([] { tasks::note_submitted(); });
+    const runtime::Launch launch(stream.queue, uses.data(), uses.size());
+    const runtime::OnDevice on(device);
+    if (runtime::devices_are_emulated()) routines.on_host(at.data());
+    else routines.on_gpu(stream, at.data());
+  }
+  stand_ins.write_back();
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    if (!writes(call_.operands[i].mode) || call_.operands[i].empty()) continue;
+    if (sent[i] != nullptr) {
+      sent[i]->bring_back();
+    } else if (blocks::Block block; how[i] == How::block && blocks::find(blocks_[i]->address, block) && !block.written_by_device) {
+      block.written_by_device = true;
+      (void)blocks::note(block);
+    }
+  }
+}
+
+}  // namespace semcache::blas

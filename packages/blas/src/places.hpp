@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "blocks.hpp"
+#include "call.hpp"
+#include "in_place.hpp"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace semcache::blas {
+
+/// Finds how each operand of a call reaches the device, before it is decided whether it does.
+class Places {
+ public:
+  explicit Places(const Call& call) noexcept;
+  /// Adds what is known of the operands' bytes to the facts of the call. Needs a runtime that runs.
+  void add_to(Facts& facts) const;
+
+  /// Brings the operands to a device, has `routines` compute there, and lets the program see the results.
+  /// @throws OutOfMemory, DeviceError and others; the operands have the content that they had, or can be computed anew by the host
+  void compute(const Routines& routines);
+
+ private:
+  enum class How : std::uint8_t { sent, block, in_place };
+  [[nodiscard]] How adopt(std::size_t operand) const;
+  /// The block, or the whole pages of the adopted range, in which the operand lies.
+  [[nodiscard]] std::pair<const std::byte*, std::size_t> datum_of(std::size_t operand) const noexcept;
+  const Call& call_;
+  std::array<std::optional<blocks::Block>, most_operands> blocks_;  ///< those in which the operands lie
+};
+
+}  // namespace semcache::blas

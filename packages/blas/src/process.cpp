@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "process.hpp"
+
+#include "report.hpp"
+
+#include <semcache/base/error.hpp>
+#include <semcache/device/device.hpp>
+#include <semcache/runtime/runtime.hpp>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <shared_mutex>
+
+namespace semcache::blas {
+namespace {
+
+const char* value_of(const char* name) noexcept {
+  const char* const text = ::secure_getenv(name);
+  return text == nullptr || *text == '\0' ? nullptr : text;
+}
+
+/// Reads a number with K, M, G or T for powers of 1024. @return false if it is none
+bool read_number(const char* text, std::size_t& number) noexcept {
+  char* end = nullptr;
+  if (*text < '0' || *text > '9') return false;
+  const unsigned long long digits = std::strtoull(text, &end, 10);
+  int shift = 0;
+  if (*end != '\0') {
+    const char* const letter = std::strchr("KMGT", *end);
+    if (letter == nullptr || end[1] != '\0') return false;
+    shift = 10 * static_cast<int>(letter - "KMGT" + 1);
+  }
+  if (digits > (SIZE_MAX >> shift)) return false;
+  number = static_cast<std::size_t>(digits) << shift;
+  return true;
+}
+
+/// The children of a process inherit its variables, so a wrong value ends none of them: it has no effect.
+Settings read_settings() noexcept {
+  Settings s;
+  if (const char* const text = value_of("SEMCACHE_BLAS_OFFLOAD")) {
+    if (std::strcmp(text, "always") == 0) s.offload = Offload::always;
+    else if (std::strcmp(text, "never") == 0) s.offload = Offload::never;
+    else if (std::strcmp(text, "auto") != 0) base::raw_log("SEMCACHE_BLAS_OFFLOAD=\"%s\" has no effect: it is not auto, always or never", text);
+  }
+  if (const char* const text = value_of("SEMCACHE_BLAS_MALLOC"); text != nullptr && !read_number(text, s.large_block)) {
+    base::raw_log("SEMCACHE_BLAS_MALLOC=\"%s\" has no effect: it is no whole number, such as 4096 or 1M", text);
+  }
+  if (const char* const text = value_of("SEMCACHE_BLAS_GUARD"); text != nullptr && !read_number(text, s.guard_pages)) {
+    base::raw_log("SEMCACHE_BLAS_GUARD=\"%s\" has no effect: it is no whole number, such as 16", text);
+  }
+  return s;
+}
+
+enum class Device : int { not_asked, starting, runs, none, failed, own_semcache };
+std::atomic<Device> state{Device::not_asked};
+std::atomic<bool> in_child{false};
+std::mutex start_mutex;
+/// Calls that use the device share it; a fork has it alone.
+pthread_rwlock_t uses = PTHREAD_RWLOCK_INITIALIZER;
+
+/// Everything comes home before a fork, because the child has no device.
+void before_fork() {
+  ::pthread_rwlock_wrlock(&uses);
+  try {
+    runtime::settle_and_open();
+  } catch (const std::exception& e) {
+    base::raw_log("before fork(): some memory of BLAS operands stays on the device, and the child cannot use it: %s", e.what());
+  }
+}
+
+bool contains_semcache() noexcept {
+  return ::dlsym(RTLD_NEXT, "semcache_foreign_io_1") != nullptr;
+}
+
+void at_end() noexcept { give_counts_to_runtime(); }
+
+void start() {
+  const char* const kind = value_of("SEMCACHE_DEVICE");
+  if ((kind == nullptr || std::strcmp(kind, "auto") == 0) && device::cuda_device_count() == 0) {
+    state = Device::none;
+    return;
+  }
+  (void)runtime::device_ordinal(0);  // starts the runtime
+  // Handlers run in the reverse order of their registration: before the runtime writes its report.
+  std::atexit([] { at_end(); });
+  runtime::before_end(&at_end);
+  ::pthread_atfork(&before_fork, [] { ::pthread_rwlock_unlock(&uses); },
+                   [] {
+                     in_child = true;
+                     uses = PTHREAD_RWLOCK_INITIALIZER;
+                   });
+  state = Device::runs;
+}
+
+Verdict verdict_of(Device device) noexcept {
+  switch (device) {
+    case Device::none: return Verdict::no_device;
+    case Device::failed: return Verdict::failed;
+    case Device::own_semcache: return Verdict::own_semcache;
+    default: return Verdict::not_started_yet;
+  }
+}
+
+}  // namespace
+
+const Settings& settings() noexcept {
+  static const Settings s = read_settings();
+  return s;
+}
+
+bool device_runs() noexcept { return state.load(std::memory_order_acquire) == Device::runs; }
+
+bool device_is_there(Start how, Verdict& why_not) noexcept {
+  if (in_child.load(std::memory_order_relaxed)) {
+    why_not = Verdict::in_child;
+    return false;
+  }
+  if (how == Start::if_needed && state.load(std::memory_order_acquire) == Device::not_asked) {
+    const std::lock_guard<std::mutex> lock(start_mutex);
+    if (state == Device::not_asked) {
+      try {
+        if (contains_semcache()) state = Device::own_semcache;
+        else start();
+      } catch (const std::exception& e) {
+        give_up(e.what());
+      }
+    }
+  }
+  const Device now = state.load(std::memory_order_acquire);
+  why_not = verdict_of(now);
+  return now == Device::runs;
+}
+
+void give_up(const char* why) noexcept {
+  state = Device::failed;
+  base::raw_log("BLAS calls stay on the host from now on: %s", why);
+}
+
+bool adopt(const blocks::Block& block) {
+  static std::mutex mutex;  // two calls may have the same operand
+  const std::lock_guard<std::mutex> lock(mutex);
+  blocks::Block now;
+  if (!blocks::find(block.address, now)) return false;
+  if (now.adopted_in != runtime::epoch()) {
+    runtime::adopt(now.address, now.bytes, "malloc");
+    now.adopted_in = runtime::epoch();
+    (void)blocks::note(now);
+  }
+  return runtime::notices_host_accesses(now.address);
+}
+
+bool release(std::byte* first, std::size_t bytes, Last content) noexcept {
+  if (in_child.load(std::memory_order_relaxed)) return true;
+  try {
+    const std::size_t page = blocks::page_bytes();
+    const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(first + bytes) / page * page;
+    if (content == Last::dies && begin < end) access(reinterpret_cast<void*>(begin), end - begin, Access::overwrite);
+    runtime::release(first);
+    return true;
+  } catch (const std::exception& e) {
+    base::raw_log("%zu bytes at %p stay allocated, because SemCache cannot release them: %s", bytes, static_cast<void*>(first), e.what());
+    return false;
+  }
+}
+
+bool release(const blocks::Block& block, Last content) noexcept {
+  const bool adopted = block.adopted_in != 0 && block.adopted_in == runtime::epoch() && device_count() > 0;
+  return !adopted || release(block.address, block.bytes, content);
+}
+
+void release_blocks_in(std::byte* first, std::size_t bytes) noexcept {
+  for (blocks::Block block; blocks::take_adopted_in(first, bytes, block);) {
+    (void)release(block, Last::comes_home);
+  }
+}
+
+DeviceUse::DeviceUse() noexcept { ::pthread_rwlock_rdlock(&uses); }
+DeviceUse::~DeviceUse() { ::pthread_rwlock_unlock(&uses); }
+
+}  // namespace semcache::blas

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "blocks.hpp"
+#include "decision.hpp"
+
+#include <cstddef>
+
+/// The device behind the calls of this process: from the first call that is offloaded to the end of the process.
+namespace semcache::blas {
+
+/// The variables of this library. Reading them allocates nothing.
+struct Settings {
+  Offload offload = Offload::automatic;
+  std::size_t large_block = std::size_t{1} << 20;  ///< SEMCACHE_BLAS_MALLOC; 0: blocks are left to the C library
+  std::size_t guard_pages = 16;                    ///< SEMCACHE_BLAS_GUARD
+};
+[[nodiscard]] const Settings& settings() noexcept;
+
+/// Returns whether a device can be used, and starts it if `start` says so. Otherwise `why_not` says why there is none.
+enum class Start : std::uint8_t { no, if_needed };
+[[nodiscard]] bool device_is_there(Start start, Verdict& why_not) noexcept;
+[[nodiscard]] bool device_runs() noexcept;
+/// Notes that calls are no longer to be offloaded, because the device failed.
+void give_up(const char* why) noexcept;
+
+/// Adopts a block, so that its content may be on the device. @return false if accesses to it would not be noticed
+/// @throws what runtime::adopt throws
+[[nodiscard]] bool adopt(const blocks::Block& block);
+/// Ends the adoption of a block. `dies`: nobody wants its content, so nothing crosses the link. Returns false if the content cannot be brought
+/// home: the block must stay then.
+enum class Last : std::uint8_t { dies, comes_home };
+[[nodiscard]] bool release(const blocks::Block& block, Last content) noexcept;
+/// The same for any adopted memory of the runtime that runs.
+[[nodiscard]] bool release(std::byte* first, std::size_t bytes, Last content) noexcept;
+/// Brings the blocks home that overlap these bytes, because the program changes their mappings.
+void release_blocks_in(std::byte* first, std::size_t bytes) noexcept;
+
+/// Keeps forks out while a call uses the device.
+class DeviceUse {
+ public:
+  DeviceUse() noexcept;
+  ~DeviceUse();
+  DeviceUse(const DeviceUse&) = delete;
+  DeviceUse& operator=(const DeviceUse&) = delete;
+};
+
+}  // namespace semcache::blas

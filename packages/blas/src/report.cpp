@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "report.hpp"
+
+#include "process.hpp"
+
+#include <semcache/runtime/runtime.hpp>
+#include <semcache/trace/report.hpp>
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <string>
+
+namespace semcache::blas {
+namespace {
+
+constexpr const char* names[routines] = {"dgemm"};
+std::atomic<std::uint64_t> counts[routines][verdicts];
+std::atomic<pid_t> counting_process{0};  // a forked child inherits the counts, and does not report them
+
+/// Calls `visit(text, count)` for the calls so far, and forgets them.
+template <class Visit>
+void take_counts(const Visit& visit) {
+  for (std::size_t r = 0; r < routines; ++r) {
+    for (std::size_t v = 0; v < verdicts; ++v) {
+      const std::uint64_t n = counts[r][v].exchange(0);
+      if (n > 0) visit(std::string("BLAS ") + names[r] + " " + text_of(static_cast<Verdict>(v)), n);
+    }
+  }
+}
+
+/// Is this the process that semcache-run has started, and not one that it has made? Has none of these written a report meanwhile?
+bool is_to_say_that_there_was_none(const char* target) {
+  const char* const started = ::secure_getenv("_SEMCACHE_BLAS_PROCESS");  // the process, and the time in seconds
+  long process = 0;
+  long long time = 0;
+  if (started == nullptr || std::sscanf(started, "%ld:%lld", &process, &time) != 2 || process != ::getpid()) return false;
+  struct stat file {};
+  return ::stat(trace::expand_report_path(target, trace::this_process(-1)).c_str(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_mtime < time;
+}
+
+/// Writes the report of a process without a device. With one, the runtime writes it.
+[[gnu::destructor]] void report_without_device() {
+  const char* const target = ::secure_getenv("SEMCACHE_REPORT");
+  if (target == nullptr || *target == '\0' || runtime::epoch() > 0) return;
+  try {
+    if (!trace::why_no_report_target(target).empty()) return;
+    Statistics s;
+    if (counting_process != 0 && counting_process != ::getpid()) return;
+    take_counts([&](const std::string& what, std::uint64_t n) { s.library_calls.push_back({what, n}); });
+    if (s.library_calls.empty()) {
+      if (!is_to_say_that_there_was_none(target)) return;
+      s.library_calls.push_back({"no BLAS call was seen", 1});
+    }
+    s.device_kind = "none";
+    s.tracker = s.device_tracker = s.protocol = "none";
+    trace::write_report(s, target, -1);
+  } catch (...) {  // no memory for the report
+  }
+}
+
+}  // namespace
+
+const char* name_of(Routine routine) noexcept { return names[static_cast<std::size_t>(routine)]; }
+
+void count(Routine routine, Verdict verdict) noexcept {
+  if (counting_process.load(std::memory_order_relaxed) == 0) counting_process = ::getpid();
+  counts[static_cast<std::size_t>(routine)][static_cast<std::size_t>(verdict)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void give_counts_to_runtime() noexcept {
+  if (!runtime::reports_library_calls()) return;
+  try {
+    take_counts([](const std::string& what, std::uint64_t n) {
+      for (std::uint64_t i = 0; i < n; ++i) runtime::note_library_call(what);
+    });
+  } catch (...) {  // no memory: the report lacks them
+  }
+}
+
+}  // namespace semcache::blas

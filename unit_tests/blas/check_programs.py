@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+"""Runs programs with and without semcache-run, and compares what they print, and the bytes that moved.
+
+check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; of the case gemm_chain that program
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+PYTHON = "/usr/bin/python3"  # of the distribution, which has NumPy
+MIB = 1 << 20
+ON_DEVICE = "BLAS dgemm on the device"
+
+
+def run(command, options=None, environment=None, runner=None):
+    """Runs a command, under semcache-run if options are given. Returns its output, its status and the report."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder, "report.json")
+        if options is not None:
+            command = [runner, f"--report={report}", *options, *command]
+        done = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "0", **(environment or {})}, capture_output=True, text=True, timeout=240)
+        return done.stdout, done.returncode, json.loads(report.read_text()) if report.exists() else None, done.stderr
+
+
+class Checks:
+    def __init__(self, runner, programs):
+        self.runner, self.programs, self.failures = runner, programs, 0
+
+    def expect(self, what, found, expected):
+        if found != expected:
+            self.failures += 1
+            print(f"  {what}: {found!r}, expected {expected!r}")
+
+    def same(self, command, options=("--emulate", "--offload=always"), environment=None, h2d=None, d2h=None, calls=None, status=0, stderr=None):
+        """Expects the output of the plain command, and the bytes and the calls of the report."""
+        plain = run(command, environment=environment)
+        out, code, report, errors = run(command, list(options), environment, self.runner)
+        print("  " + " ".join(map(str, command[-2:])))
+        self.expect("status without semcache-run", plain[1], status)
+        self.expect("status", code, status)
+        self.expect("output", out, plain[0])
+        self.expect("some output", plain[0] != "", True)
+        self.expect("stderr", errors, plain[3] if stderr is None else stderr)
+        if report is None and status < 0:
+            return None  # a process that a signal ends writes none
+        if report is None:
+            return self.expect("report", None, "written")
+        found = {c["what"]: c["count"] for c in report["library_calls"]}
+        if calls is not None:
+            self.expect("calls", found, calls)
+        for name, expected in ("h2d", h2d), ("d2h", d2h):
+            if expected is not None:
+                self.expect(name + " bytes", report["total"][name]["bytes"], expected)
+
+    def program(self, case, **expected):
+        self.same([self.programs, case], **expected)
+
+    def script(self, name, *arguments, **expected):
+        self.same([PYTHON, str(HERE / name), *arguments], **expected)
+
+
+def numpy_chain(c):
+    """The minimum: A and B cross the link once, E comes back. 512 x 512 doubles are 2 MiB."""
+    c.script("chain.py", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 3})
+    c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=write-through"], h2d=4 * MIB, d2h=6 * MIB, calls={ON_DEVICE: 3})
+    c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=off"], h2d=12 * MIB, d2h=6 * MIB, calls={ON_DEVICE: 3})
+    # In place: of each result the first page and the last, which have other data, come back at once; together they are a page.
+    in_place = {"SEMCACHE_BLAS_GUARD": "16"}
+    c.script("chain.py", options=["--emulate", "--offload=always", "--malloc=0"], environment=in_place, h2d=4 * MIB, d2h=2 * MIB + 2 * 4096)
+    sent = {"SEMCACHE_BLAS_GUARD": "1000000"}
+    c.script("chain.py", options=["--emulate", "--offload=always", "--malloc=0"], environment=sent, h2d=12 * MIB, d2h=6 * MIB)
+
+
+def numpy_uses(c):
+    c.script("numpy_uses.py")
+    c.script("numpy_uses.py", options=["--emulate", "--offload=always", "--malloc=4096"])
+    c.script("numpy_uses.py", options=["--emulate", "--offload=always", "--malloc=4096", "--memory=16M"])
+
+
+def passes_through(c):
+    """Without a device, with a choice of the user, or for reasons of the call."""
+    c.script("chain.py", options=["--offload=always"], calls={"BLAS dgemm on the host: there is no GPU, and SEMCACHE_DEVICE=emulated is not set": 3},
+             environment={"CUDA_VISIBLE_DEVICES": ""}, h2d=0)
+    c.script("chain.py", options=["--emulate", "--offload=never"], calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 3}, h2d=0)
+    c.script("chain.py", "40", options=["--emulate"],
+             calls={"BLAS dgemm on the host: too little work for the bytes that are missing on the device": 3}, h2d=0)
+    c.script("chain.py", options=["--emulate", "--offload=always", "--memory=1M"],
+             calls={"BLAS dgemm on the host: the operands do not fit the device (SEMCACHE_DEVICE_MEMORY)": 3})
+
+
+def no_blas(c):
+    script = "echo $((6 * 7)); for i in 1 2 3; do echo $i | cat; done; ls /"
+    c.same(["bash", "-c", script], calls={"no BLAS call was seen": 1})
+
+
+def memory(c):
+    """What becomes of blocks that are freed, and of those that get another size or address. A block here has 2 MiB."""
+    c.program("freed_dies", h2d=4 * MIB, d2h=0, calls={ON_DEVICE: 1})
+    c.program("reused_address", h2d=8 * MIB, d2h=4 * MIB, calls={ON_DEVICE: 2})
+    c.program("realloc_grows", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 1})
+    c.program("realloc_to_small", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 1})
+    c.program("sparse_calloc", calls={"no BLAS call was seen": 1})
+    c.program("allocation_functions", calls={"no BLAS call was seen": 1})
+    c.program("freed_by_other_threads")
+
+
+def in_place(c):
+    """Blocks below SEMCACHE_BLAS_MALLOC, statics and mappings. A matrix has 512 KiB, of which a block's first page and last are edges."""
+    kib = 1 << 10
+    c.program("statics", h2d=1 * MIB, d2h=512 * kib, calls={ON_DEVICE: 8})
+    for guard in "16", "1":
+        for name in ("chain_in_place", "statics", "neighbours", "reused_small", "mappings_end", "mappings_move", "shared_mappings", "stacks",
+                     "growing_operands", "many_small_matrices", "all_shapes", "fork_uses_operands", "input_and_output", "io_beyond_operands"):
+            c.program(name, environment={"SEMCACHE_BLAS_GUARD": guard}, options=["--emulate", "--offload=always", "--malloc=0"])
+
+
+def arguments(c):
+    c.program("nothing_to_compute", calls={"BLAS dgemm on the host: nothing to compute": 6}, h2d=0)
+    c.program("wrong_arguments", h2d=0)
+    c.program("overlapping", calls={"BLAS dgemm on the host: the result overlaps an input": 1})
+    c.program("all_shapes")
+    c.program("all_shapes", options=["--emulate", "--offload=always", "--malloc=4096"])
+    c.program("small_on_stack", calls={ON_DEVICE: 1})
+    c.program("nan_and_beta_zero")
+
+
+def processes(c):
+    c.program("fork_uses_operands")
+    c.program("threads_with_tiles")
+    c.program("input_and_output")
+    c.program("io_beyond_operands")
+
+
+def reference_tests(c):
+    """The tests of the reference BLAS (Debian: libblas-test). Each program runs in a shell, which calls no BLAS and leaves its report alone."""
+    folder = "/usr/lib/x86_64-linux-gnu/blas"
+    for test, data, on_device in ("xblat3d", "dblat3.in", 10350), ("xdcblat3", "din3", 31104):
+        script = f"cd $(mktemp -d) && {folder}/{test} < {folder}/{data} | grep -v Time; cat ./*; rm -r $PWD"
+        for malloc in "1M", "4096":
+            c.same(["bash", "-c", script], options=["--emulate", "--offload=always", f"--malloc={malloc}"], environment={"SEMCACHE_BLAS_GUARD": "1"})
+        *_, report, errors = run(["bash", "-c", script], ["--emulate", "--offload=always"], runner=c.runner)
+        c.expect(f"{test}: calls on the device", {call["what"]: call["count"] for call in report["library_calls"]}.get(ON_DEVICE), on_device)
+
+
+def libraries(c):
+    c.program("local_library", calls={ON_DEVICE: 4})
+    c.program("local_library", options=["--emulate", "--offload=never"], calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 4})
+
+
+def automatic(c):
+    """Products begin on the host, and go to the device once that has spent as long as a start takes."""
+    c.script("many_products.py", options=["--emulate"], environment={"OPENBLAS_NUM_THREADS": "1"})
+    *_, report, _ = run([PYTHON, str(HERE / "many_products.py")], ["--emulate"], runner=c.runner)
+    calls = {call["what"]: call["count"] for call in report["library_calls"]}
+    c.expect("some calls stayed on the host first", calls.get("BLAS dgemm on the host: it has not computed as long yet as a device takes to start", 0) > 0, True)
+    c.expect("some calls came to the device", calls.get(ON_DEVICE, 0) > 0, True)
+    c.expect("calls", sum(calls.values()), 20)
+
+
+def signals(c):
+    c.program("signal_handlers")
+    c.program("real_crash", status=-11)
+    c.program("large_stack")
+    crash = "import numpy, ctypes; a = numpy.ones((400, 400)); print((a @ a)[7, 7], flush=True); ctypes.string_at(8)"
+    c.same([PYTHON, "-c", crash], status=-11)
+    done = run([PYTHON, "-X", "faulthandler", "-c", crash], ["--emulate", "--offload=always"], runner=c.runner)
+    c.expect("Python's own handler", "Fatal Python error: Segmentation fault" in done[3], True)
+
+
+def gemm_chain(c):
+    """Matrices to and from the device, exactly, for one round and for three, with A and B as they were or written anew."""
+    for variant, to_device, to_host in (("cpu", 0, 0), ("hand-tuned", 2, 1), ("hand-tuned-overlapped", 2, 1), ("write-back", 2, 1),
+                                        ("write-through", 2, 3), ("copy-every-call", 6, 3)):
+        by_hand = variant in ("hand-tuned", "hand-tuned-overlapped", "copy-every-call")
+        for options, rounds_in, rounds_out in ([], 1, 1), (["--rounds", "3"], 3 if by_hand else 1, 3), (["--rounds", "3", "--rewrite"], 3, 3):
+            with tempfile.TemporaryDirectory() as folder:
+                report = pathlib.Path(folder, "chain.json")
+                done = run([c.programs, "--variant", variant, "--n", "512", "--verify", "--report", str(report), *options],
+                           environment={"SEMCACHE_DEVICE": "emulated"})
+                c.expect(f"{variant} {options}: status, stderr", (done[1], done[3]), (0, ""))
+                found = json.loads(report.read_text())
+            c.expect(f"{variant} {options}: verified", found["verified"], True)
+            c.expect(f"{variant} {options}: matrices", (found["transfers"]["h2d_matrices"], found["transfers"]["d2h_matrices"]),
+                     (to_device * rounds_in, to_host * rounds_out))
+
+
+CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests, libraries, automatic, signals, gemm_chain]
+
+
+def main():
+    checks = Checks(*sys.argv[1:3])
+    for case in CASES:
+        if case.__name__ in sys.argv[3:]:
+            case(checks)
+    print(f"{checks.failures} failures")
+    sys.exit(1 if checks.failures else 0)
+
+
+main()

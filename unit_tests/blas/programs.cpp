@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+//
+// Programs that know nothing of SemCache: they call BLAS, do with their memory what programs do, and print what they see. check_programs.py
+// runs each with and without semcache-run, and compares.
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+extern "C" {
+void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
+            const double*, double*, const int*, std::size_t, std::size_t);
+void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
+/// Takes the place of the library's, which ends the program.
+[[gnu::visibility("default")]] void xerbla_(const char* routine, const int* argument, std::size_t length) {
+  std::printf("xerbla: %.*s argument %d\n", static_cast<int>(std::min<std::size_t>(length, 6)), routine, *argument);
+}
+}
+
+namespace {
+
+constexpr int n = 512;  // a matrix has 2 MiB
+constexpr std::size_t count = std::size_t{n} * n, bytes = count * sizeof(double);
+
+void gemm(char ta, char tb, int m, int columns, int k, double alpha, const double* a, int lda, const double* b, int ldb, double beta, double* c,
+          int ldc) {
+  dgemm_(&ta, &tb, &m, &columns, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc, 1, 1);
+}
+void product(const double* a, const double* b, double* c, double beta = 0) { gemm('N', 'N', n, n, n, 1, a, n, b, n, beta, c, n); }
+
+std::uint64_t digest(const void* data, std::size_t size) {
+  std::uint64_t h = 1469598103934665603u;
+  for (std::size_t i = 0; i < size; ++i) h = (h ^ static_cast<const unsigned char*>(data)[i]) * 1099511628211u;
+  return h;
+}
+void show(const char* what, const void* data, std::size_t size = bytes) {
+  std::printf("%s %016llx\n", what, static_cast<unsigned long long>(digest(data, size)));
+}
+double* matrix(int seed, std::size_t elements = count) {
+  auto* const m = static_cast<double*>(std::malloc(elements * sizeof(double)));
+  for (std::size_t i = 0; i < elements; ++i) m[i] = std::sin(static_cast<double>(i % 10007) * seed + seed);
+  return m;
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+void freed_dies() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  std::free(c);
+  std::free(b);
+  std::printf("%g\n", a[5]);
+  std::free(a);
+}
+
+void reused_address() {
+  for (int seed : {1, 10}) {
+    double *const a = matrix(seed), *const b = matrix(seed + 1), *const c = matrix(seed + 2);
+    product(a, b, c);
+    show("product", c);
+    std::free(a);
+    std::free(b);
+    std::free(c);
+  }
+}
+
+void realloc_grows() {
+  double *const a = matrix(1), *const b = matrix(2), *c = matrix(3);
+  product(a, b, c);
+  c = static_cast<double*>(std::realloc(c, 5 * bytes));
+  std::memset(c + count, 1, 4 * bytes);
+  show("grown", c, 5 * bytes);
+}
+
+void realloc_to_small() {
+  double *const a = matrix(1), *const b = matrix(2), *c = matrix(3);
+  product(a, b, c);
+  c = static_cast<double*>(std::realloc(c, 4000));
+  show("small", c, 4000);
+  c = static_cast<double*>(std::realloc(c, bytes));
+  show("large again", c, 4000);
+  std::free(c);
+}
+
+/// Resident memory of the process in MiB.
+long resident() {
+  long pages = 0;
+  if (std::FILE* const f = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(f, "%*s %ld", &pages) != 1) pages = 0;
+    std::fclose(f);
+  }
+  return pages * ::sysconf(_SC_PAGESIZE) >> 20;
+}
+
+void sparse_calloc() {
+  const std::size_t huge = std::size_t{8} << 30;
+  auto* const p = static_cast<char*>(std::calloc(huge, 1));
+  const long before = resident();
+  for (std::size_t at = 0; at < huge; at += huge / 16) p[at] = 1;
+  std::printf("%d %d less than 64 MiB: %d\n", p[huge / 16], p[huge / 16 + 1], resident() - before < 64);
+  std::free(p);
+}
+
+void allocation_functions() {
+  void* p = nullptr;
+  for (const std::size_t alignment : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 22}) {
+    std::printf("%d ", ::posix_memalign(&p, alignment, bytes));
+    std::printf("%d ", reinterpret_cast<std::uintptr_t>(p) % alignment == 0);
+    std::memset(p, 1, bytes);
+    std::free(p);
+    p = std::aligned_alloc(alignment, 4 * bytes);
+    std::printf("%d ", reinterpret_cast<std::uintptr_t>(p) % alignment == 0);
+    std::free(p);
+    p = ::memalign(alignment, bytes);
+    std::printf("%d %d\n", reinterpret_cast<std::uintptr_t>(p) % alignment == 0, ::malloc_usable_size(p) >= bytes);
+    std::free(p);
+  }
+  std::printf("wrong alignment %d\n", ::posix_memalign(&p, 24, bytes));
+  errno = 0;
+  volatile std::size_t most = PTRDIFF_MAX;
+  void* const too_large = std::malloc(most);
+  std::printf("too large %d %d\n", too_large == nullptr, errno == ENOMEM);
+  volatile std::size_t half = SIZE_MAX / 2;
+  void* const overflow = std::calloc(half, 3);
+  std::printf("overflow %d\n", overflow == nullptr);
+  auto* const zeros = static_cast<char*>(std::calloc(bytes, 1));
+  std::printf("zeros %d\n", static_cast<int>(std::count(zeros, zeros + bytes, 0)));
+  std::free(zeros);
+  std::free(nullptr);
+  void* const none = std::realloc(nullptr, bytes);
+  std::printf("realloc of nothing %d\n", none != nullptr);
+  errno = 5;
+  std::free(none);
+  std::printf("errno %d\n", errno);
+}
+
+void freed_by_other_threads() {
+  double *const a = matrix(1), *const b = matrix(2);
+  std::vector<std::thread> threads;
+  std::vector<std::uint64_t> digests(4);
+  for (std::size_t t = 0; t < digests.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 10; ++i) {
+        double* c = matrix(static_cast<int>(t));
+        product(a, b, c, 1);
+        if (i % 2 == 0) digests[t] += digest(c, bytes);
+        std::thread([c] { std::free(c); }).join();
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  show("digests", digests.data(), digests.size() * 8);
+}
+
+// --- memory that is adopted in place: blocks below 1 MiB, statics, mappings ----------------------------------------------
+
+constexpr int small_n = 256;  // a matrix has 512 KiB
+constexpr std::size_t small_count = std::size_t{small_n} * small_n, small_bytes = small_count * sizeof(double);
+void small_product(const double* a, const double* b, double* c) { gemm('N', 'N', small_n, small_n, small_n, 1, a, small_n, b, small_n, 0, c, small_n); }
+double* small_matrix(int seed) { return matrix(seed, small_count); }
+
+void chain_in_place() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  for (int i = 0; i < 4; ++i) {
+    small_product(a, b, c);
+    small_product(b, c, a);
+  }
+  show("a", a, small_bytes);
+  std::free(b);
+  std::free(c);
+}
+
+alignas(4096) double static_a[small_count], static_b[small_count], static_c[small_count];
+void statics() {
+  for (std::size_t i = 0; i < small_count; ++i) static_a[i] = std::sin(static_cast<double>(i)), static_b[i] = std::cos(static_cast<double>(i));
+  for (int i = 0; i < 4; ++i) {
+    small_product(static_a, static_b, static_c);
+    small_product(static_b, static_c, static_a);
+  }
+  show("statics", static_a, small_bytes);
+}
+
+/// Neighbours on the pages of an operand's ends, and a lock among them.
+void neighbours() {
+  struct Pair {
+    double before[3];
+    double a[small_count];
+    double between[5];
+    double c[small_count];
+    double behind[7];
+  };
+  auto* const p = static_cast<Pair*>(std::calloc(1, sizeof(Pair)));
+  double* const b = small_matrix(2);
+  std::copy_n(small_matrix(1), small_count, p->a);
+  bool stop = false;
+  std::mutex mutex;
+  std::thread other([&] {
+    for (;;) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (stop) return;
+      p->before[1] += 1;
+      p->between[2] += 1;
+      p->behind[0] += 1;
+    }
+  });
+  for (int i = 0; i < 10; ++i) {
+    small_product(p->a, b, p->c);
+    small_product(p->c, b, p->a);
+    p->a[i] = 1;
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    stop = true;
+  }
+  other.join();
+  show("a", p->a, small_bytes);
+  std::printf("%d\n", p->before[1] == p->between[2] && p->between[2] == p->behind[0]);
+}
+
+/// Blocks that come and go at the same addresses, with other data.
+void reused_small() {
+  double* const a = small_matrix(1);
+  for (int i = 0; i < 20; ++i) {
+    double *b = small_matrix(i), *const c = small_matrix(3);
+    small_product(a, b, c);
+    if (i % 3 == 0) b = static_cast<double*>(std::realloc(b, small_bytes + 8 * i));
+    if (i % 3 == 1) c[i] = b[i];
+    small_product(b, c, a);
+    a[0] = 1;
+    for (std::size_t k = 0; k < small_count; ++k) a[k] = std::fmod(a[k], 3);
+    std::free(c);
+    std::free(b);
+  }
+  show("a", a, small_bytes);
+}
+
+double* mapped(std::size_t size) {
+  void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return at == MAP_FAILED ? nullptr : static_cast<double*>(at);
+}
+
+void mappings_end() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  double* c = mapped(small_bytes);
+  small_product(a, b, c);
+  small_product(b, a, c);
+  ::munmap(c, small_bytes);  // its content is never seen
+  for (int i = 0; i < 3; ++i) {
+    c = mapped(small_bytes);
+    small_product(a, b, c);
+    show("mapped", c, small_bytes);
+    small_product(b, a, c);
+    ::munmap(c, small_bytes / 2);
+    show("half", c + small_count / 2, small_bytes / 2);
+    ::munmap(c + small_count / 2, small_bytes / 2);
+  }
+}
+
+void mappings_move() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  double* c = mapped(small_bytes);
+  small_product(a, b, c);
+  c = static_cast<double*>(::mremap(c, small_bytes, 64 * small_bytes, MREMAP_MAYMOVE));
+  show("moved", c, small_bytes);
+  small_product(b, c, a);
+  show("used there", a, small_bytes);
+  double* const d = mapped(small_bytes);
+  small_product(a, b, d);
+  ::madvise(d, small_bytes, MADV_DONTNEED);
+  std::printf("dropped: %g %g\n", d[0], d[small_count - 1]);
+  small_product(a, b, d);
+  ::mprotect(d, small_bytes, PROT_READ);
+  show("read-only", d, small_bytes);
+  ::mprotect(d, small_bytes, PROT_READ | PROT_WRITE);
+  small_product(a, b, d);
+  (void)::mmap(d, small_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  std::printf("mapped anew: %g %g\n", d[0], d[small_count - 1]);
+  small_product(a, b, d);
+  show("product", d, small_bytes);
+}
+
+void shared_mappings() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  auto* const c = static_cast<double*>(::mmap(nullptr, small_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  small_product(a, b, c);
+  std::fflush(stdout);
+  if (const pid_t child = ::fork(); child == 0) {
+    c[0] = 5;
+    ::_exit(0);
+  } else {
+    ::waitpid(child, nullptr, 0);
+  }
+  small_product(b, c, a);
+  show("shared", a, small_bytes);
+}
+
+/// Operands on stacks: of the program, of a thread, and on a block of the heap that is a thread's stack.
+void stacks() {
+  const auto work = [] {
+    double a[small_count / 4], b[small_count / 4], c[small_count / 4];  // 128 KiB each
+    for (std::size_t i = 0; i < small_count / 4; ++i) a[i] = static_cast<double>(i % 7), b[i] = static_cast<double>(i % 5);
+    for (int i = 0; i < 3; ++i) {
+      gemm('N', 'N', 128, 128, 128, 1, a, 128, b, 128, 0, c, 128);
+      gemm('N', 'N', 128, 128, 128, 1e-3, b, 128, c, 128, 0, a, 128);
+    }
+    show("stack", a, sizeof a);
+  };
+  work();
+  std::thread(work).join();
+  constexpr std::size_t size = std::size_t{900} << 10;
+  void* const memory = std::aligned_alloc(4096, size);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, memory, size);
+  pthread_t thread;
+  static const std::function<void()> task = work;
+  if (pthread_create(&thread, &attributes, [](void*) -> void* { return task(), nullptr; }, nullptr) == 0) pthread_join(thread, nullptr);
+  std::free(memory);
+}
+
+/// Overlapping operands of different sizes in one block, one after the other.
+void growing_operands() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  for (int size : {100, 150, 120, 200, 240}) {
+    gemm('N', 'N', size, size, size, 0.1, a + 11, small_n, b + 600, size, 0.5, c, size);
+    gemm('N', 'T', size, size, 30, 0.1, c + 64, size, b, size, 0, a + 5, small_n);
+  }
+  show("a", a, small_bytes);
+  show("c", c, small_bytes);
+}
+
+void many_small_matrices() {
+  std::vector<double*> all;
+  for (int i = 0; i < 3000; ++i) all.push_back(matrix(i, 40 * 40));
+  for (std::size_t i = 2; i < all.size(); ++i) gemm('N', 'N', 40, 40, 40, 0.03, all[i - 1], 40, all[i - 2], 40, 0.1, all[i], 40);
+  show("last", all.back(), 40 * 40 * 8);
+  for (double* m : all) std::free(m);
+}
+
+// --- arguments -------------------------------------------------------------------------------------------------------
+
+void nothing_to_compute() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  gemm('N', 'N', 0, n, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'N', n, 0, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'N', n, n, 0, 1, a, n, b, n, 1, c, n);
+  gemm('N', 'N', n, n, n, 0, a, n, b, n, 1, c, n);
+  gemm('N', 'N', 0, 0, 0, 1, nullptr, 1, nullptr, 1, 0, nullptr, 1);
+  gemm('N', 'N', 0, n, n, 1, nullptr, n, nullptr, n, 0, nullptr, n);
+  show("unchanged", c);
+}
+
+void wrong_arguments() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  gemm('X', 'N', n, n, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'Y', n, n, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'N', -1, n, n, 1, a, n, b, n, 0, c, n);
+  gemm('N', 'N', n, n, n, 1, a, n - 1, b, n, 0, c, n);
+  gemm('T', 'N', n, n, n, 1, a, n - 1, b, n, 0, c, n);
+  gemm('N', 'N', n, n, n, 1, a, n, b, n, 0, c, 3);
+  show("unchanged", c);
+}
+
+void overlapping() {
+  double *const a = matrix(1), *const b = matrix(2);
+  product(a, b, a, 1);  // whatever the library makes of it
+  show("overlapping", b);
+}
+
+/// Sub-matrices, transposes, leading dimensions, both orders of C, several operands in one block.
+void all_shapes() {
+  double* const all = matrix(4, 3 * count);
+  double* const result = matrix(5);
+  for (const char ta : {'N', 'T', 'c'}) {
+    for (const char tb : {'n', 'T', 'C'}) {
+      for (const double beta : {0.0, 1.0, -0.5}) {
+        gemm(ta, tb, 100, 70, 90, 0.7, all + 7, n, all + count + 13, n, beta, result + 3, n);
+        gemm(ta, tb, 33, 70, 20, 0.7, all + 7, n + 1, all + 101, n, beta, all + 2 * count + 5, n);
+      }
+    }
+  }
+  for (const int order : {101, 102}) {
+    for (const int ta : {111, 112}) {
+      for (const int tb : {111, 113}) cblas_dgemm(order, ta, tb, 60, 80, 50, 1.5, result + 9, 200, all + 1, 199, 0.5, all + 2 * count, 128);
+    }
+  }
+  gemm('N', 'N', n, n, n, 0, nullptr, n, nullptr, n, 0.5, result, n);
+  gemm('N', 'N', n, 1, n, 1, all, n, all + count, n, 0, result, n);
+  show("block", all, 3 * bytes);
+  show("result", result);
+}
+
+void small_on_stack() {
+  double a[64], b[64], c[64];
+  for (int i = 0; i < 64; ++i) a[i] = i, b[i] = 2 * i;
+  gemm('N', 'N', 8, 8, 8, 1, a, 8, b, 8, 0, c, 8);
+  show("stack", c, sizeof c);
+}
+
+void nan_and_beta_zero() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  std::fill(c, c + count, std::numeric_limits<double>::quiet_NaN());
+  product(a, b, c, 0);
+  std::printf("NaN in C is not read: %d\n", std::none_of(c, c + count, [](double v) { return std::isnan(v); }));
+  a[7] = std::numeric_limits<double>::infinity();
+  b[9] = std::numeric_limits<double>::quiet_NaN();
+  product(a, b, c, 1);
+  std::printf("%d\n", static_cast<int>(std::count_if(c, c + count, [](double v) { return std::isfinite(v); })));
+}
+
+// --- processes, threads, files -----------------------------------------------------------------------------------------
+
+void fork_uses_operands() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  for (int i = 0; i < 3; ++i) {
+    std::fflush(stdout);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      show("child", c);
+      product(b, c, a);
+      show("computed by the child", a);
+      std::free(b);
+      double* const more = matrix(7);
+      product(a, c, more);
+      show("more of the child", more);
+      std::fflush(stdout);
+      ::_exit(3);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::printf("%d\n", WEXITSTATUS(status));
+    product(b, c, a);
+    std::swap(a[1], c[1]);
+  }
+  show("parent", a);
+}
+
+void threads_with_tiles() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([=] {
+      double* const tile = c + std::size_t{static_cast<std::size_t>(t)} * n * (n / 4);
+      for (int i = 0; i < 8; ++i) gemm('N', 'N', n, n / 4, n, 1e-2, a, n, b + (tile - c), n, 0.5, tile, n);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  show("tiles", c);
+}
+
+void input_and_output() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  std::FILE* const file = std::tmpfile();
+  product(a, b, c);
+  std::printf("%zu\n", std::fwrite(c, 1, bytes, file));
+  std::rewind(file);
+  product(b, c, a);
+  std::printf("%zu\n", std::fread(a, 1, bytes, file));
+  product(a, b, c);
+  show("read", a);
+  int ends[2];
+  if (::pipe(ends) != 0) std::abort();
+  std::thread reader([&] {
+    std::size_t done = 0;
+    while (done < bytes) {
+      const ssize_t got = ::read(ends[0], reinterpret_cast<char*>(a) + done, bytes - done);
+      if (got <= 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+  });
+  std::size_t sent = 0;
+  while (sent < bytes) {
+    const ssize_t put = ::write(ends[1], reinterpret_cast<const char*>(c) + sent, bytes - sent);
+    if (put <= 0) break;
+    sent += static_cast<std::size_t>(put);
+  }
+  reader.join();
+  std::printf("%zu %d\n", sent, std::memcmp(a, c, bytes));
+  product(a, b, c);
+  show("product", c);
+}
+
+// --- libraries -----------------------------------------------------------------------------------------------------------
+
+/// A module that has brought a BLAS of its own, with other names.
+void local_library() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3), *const d = matrix(4);
+  void* const file = ::dlopen(TEST_BLAS_MODULE, RTLD_NOW | RTLD_LOCAL);
+  if (file == nullptr) {
+    std::printf("%s\n", ::dlerror());
+    std::abort();
+  }
+  const auto chain = reinterpret_cast<void (*)(std::int64_t, const double*, const double*, double*, double*)>(::dlsym(file, "module_chain"));
+  chain(160, a, b, c, d);
+  show("chain of the module", c);
+  product(a, b, c);  // by the program's own
+  show("product of the program", c);
+}
+
+// --- signals -------------------------------------------------------------------------------------------------------------
+
+sigjmp_buf back;
+volatile sig_atomic_t crashes = 0, late_crashes = 0;
+const double* read_by_handler = nullptr;
+volatile double seen = 0;
+
+void jump_out(int, siginfo_t*, void*) {
+  crashes = crashes + 1;
+  siglongjmp(back, 1);
+}
+void jump_out_late(int) {
+  late_crashes = late_crashes + 1;
+  siglongjmp(back, 1);
+}
+void read_result(int) { seen = read_by_handler[count / 2]; }
+/// Touches memory that nobody may touch. Its handler jumps back.
+void touch_forbidden() {
+  static void* const closed = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (sigsetjmp(back, 1) == 0) *static_cast<volatile char*>(closed) = 1;
+}
+
+void signal_handlers() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  struct sigaction action {}, before {};
+  action.sa_sigaction = &jump_out;
+  action.sa_flags = SA_SIGINFO;
+  sigfillset(&action.sa_mask);
+  ::sigaction(SIGSEGV, &action, nullptr);
+  touch_forbidden();
+  product(a, b, c);
+  touch_forbidden();
+  show("a handler from before", c);
+  product(a, c, b);
+  struct sigaction late {};
+  late.sa_handler = &jump_out_late;
+  ::sigaction(SIGSEGV, &late, &before);
+  std::printf("%d\n", before.sa_sigaction == &jump_out);
+  touch_forbidden();
+  show("a handler from after", b);
+  product(a, b, c);
+  std::printf("%d\n", ::signal(SIGSEGV, SIG_DFL) == &jump_out_late);
+  show("no handler", c);
+  ::sigaction(SIGSEGV, &before, nullptr);
+  product(a, b, c);
+  touch_forbidden();
+  ::sigaction(SIGSEGV, nullptr, &before);
+  std::printf("%d %d %d\n", before.sa_sigaction == &jump_out, static_cast<int>(crashes), static_cast<int>(late_crashes));
+
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  show("signals are blocked", c);
+  sigset_t none;
+  sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+
+  product(a, b, c);
+  read_by_handler = c;
+  std::vector<char> stack(64 * 1024);
+  const stack_t other{stack.data(), 0, stack.size()};
+  ::sigaltstack(&other, nullptr);
+  struct sigaction user {};
+  user.sa_handler = &read_result;
+  user.sa_flags = SA_ONSTACK;
+  sigfillset(&user.sa_mask);
+  ::sigaction(SIGUSR1, &user, nullptr);
+  ::raise(SIGUSR1);
+  std::printf("%g\n", static_cast<double>(seen));
+}
+
+void real_crash() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  show("product", c);
+  std::fflush(stdout);
+  *static_cast<volatile char*>(::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) = 1;
+}
+
+/// A thread whose stack is a large block of the heap, and operands there.
+void large_stack() {
+  constexpr std::size_t size = std::size_t{8} << 20;
+  void* const memory = std::aligned_alloc(4096, size);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, memory, size);
+  pthread_t thread;
+  const auto work = [](void*) -> void* {
+    double a[small_count], b[small_count], c[small_count];
+    for (std::size_t i = 0; i < small_count; ++i) a[i] = static_cast<double>(i % 7), b[i] = static_cast<double>(i % 5);
+    small_product(a, b, c);
+    double* inner = c;
+    std::thread([&] { small_product(b, inner, a); }).join();
+    show("stack", a, sizeof a);
+    return nullptr;
+  };
+  if (pthread_create(&thread, &attributes, work, nullptr) == 0) pthread_join(thread, nullptr);
+  std::free(memory);
+}
+
+/// Buffers that go beyond the operands in them, in calls that take them at once.
+void io_beyond_operands() {
+  double *const block = matrix(1, 3 * small_count), *const b = small_matrix(2), *const c = block + small_count;
+  char name[] = "/tmp/test_blas_XXXXXX";
+  const int file = ::mkstemp(name);
+  ::unlink(name);
+  const std::size_t all = 3 * small_bytes;
+  small_product(block, b, c);
+  std::printf("pwrite %zd\n", ::pwrite(file, block, all, 0));
+  small_product(block, b, c);
+  const iovec parts[] = {{block, small_bytes + 800}, {block + small_count + 100, 2 * small_bytes - 800}};
+  std::printf("pwritev2 %zd\n", ::pwritev2(file, parts, 2, static_cast<off_t>(all), 0));
+  small_product(b, block, c);
+  std::printf("pread %zd\n", ::pread(file, c + 5, small_bytes, 64));
+  show("read", block, all);
+  small_product(b, block, c);
+  std::printf("preadv2 %zd\n", ::preadv2(file, parts, 2, 0, 0));
+  show("read", block, all);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) std::abort();
+  small_product(b, block, c);
+  iovec message[] = {{c, 50000}, {b, 20000}};
+  msghdr header{};
+  header.msg_iov = message;
+  header.msg_iovlen = 2;
+  std::printf("sendmsg %zd\n", ::sendmsg(ends[0], &header, 0));
+  small_product(block, b, c);
+  std::printf("recvmsg %zd\n", ::recvmsg(ends[1], &header, 0));
+  show("received", c, small_bytes);
+  show("b", b, small_bytes);
+}
+
+const std::map<std::string, std::function<void()>> programs = {
+    {"io_beyond_operands", &io_beyond_operands},
+    {"local_library", &local_library},
+    {"signal_handlers", &signal_handlers},
+    {"real_crash", &real_crash},
+    {"large_stack", &large_stack},
+    {"freed_dies", &freed_dies},
+    {"reused_address", &reused_address},
+    {"realloc_grows", &realloc_grows},
+    {"realloc_to_small", &realloc_to_small},
+    {"sparse_calloc", &sparse_calloc},
+    {"allocation_functions", &allocation_functions},
+    {"freed_by_other_threads", &freed_by_other_threads},
+    {"chain_in_place", &chain_in_place},
+    {"statics", &statics},
+    {"neighbours", &neighbours},
+    {"reused_small", &reused_small},
+    {"mappings_end", &mappings_end},
+    {"mappings_move", &mappings_move},
+    {"shared_mappings", &shared_mappings},
+    {"stacks", &stacks},
+    {"growing_operands", &growing_operands},
+    {"many_small_matrices", &many_small_matrices},
+    {"nothing_to_compute", &nothing_to_compute},
+    {"wrong_arguments", &wrong_arguments},
+    {"overlapping", &overlapping},
+    {"all_shapes", &all_shapes},
+    {"small_on_stack", &small_on_stack},
+    {"nan_and_beta_zero", &nan_and_beta_zero},
+    {"fork_uses_operands", &fork_uses_operands},
+    {"threads_with_tiles", &threads_with_tiles},
+    {"input_and_output", &input_and_output},
+};
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  const auto program = programs.find(argument_count > 1 ? arguments[1] : "");
+  if (program == programs.end()) {
+    for (const auto& p : programs) std::printf("%s\n", p.first.c_str());
+    return 2;
+  }
+  program->second();
+  return 0;
+}
