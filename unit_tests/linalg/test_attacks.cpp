@@ -480,6 +480,23 @@ TEST_F(LinalgAttacks, ATaskThatThrows) {
   });
 }
 
+// The same vector twice is right, a part of it that begins elsewhere is refused. Between two calls the host reads one element of the tiles.
+TEST_F(LinalgAttacks, VectorsThatOverlap) {
+  on_devices(3, [] {
+    constexpr std::int64_t n = 9000;
+    Array<double> x(n, Where::host);
+    x.set(std::vector<double>(n, 1.0));
+    axpby(n, 1.0, x.data(), 1.0, x.data());
+    EXPECT_EQ(x.data()[n / 2], 2.0);
+    axpby(n / 2, 1.0, x.data(), 1.0, x.data() + n / 2);
+    EXPECT_THROW(axpby(n - 1, 1.0, x.data(), 1.0, x.data() + 1), UsageError);
+    EXPECT_THROW(axpby(n - 1, 1.0, x.data() + 1, 1.0, x.data()), UsageError);
+    std::vector<double> expected(n, 2.0);
+    std::fill(expected.begin() + n / 2, expected.end(), 4.0);
+    EXPECT_EQ(x.get(), expected);
+  });
+}
+
 // A body or an allocation that fails on each device in turn: what is read stays intact, the result is that of tasks or what it was, and the same call
 // succeeds afterwards.
 TEST_F(LinalgAttacks, ATaskThatFailsOnEachDeviceInTurn) {
