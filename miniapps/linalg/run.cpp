@@ -31,7 +31,9 @@ Json transfers(const semcache::Counters& c) {
 Json by_link(int count, const std::vector<semcache::LinkStatistics>& all) {
   Json links = Json::array(), devices = Json::array();
   const auto name = [](int end) { return end == semcache::LinkStatistics::host ? Json("host") : Json(end); };
-  for (const semcache::LinkStatistics& l : all) links.push_back({{"from", name(l.from)}, {"to", name(l.to)}, {"bytes", l.traffic.bytes}, {"count", l.traffic.count}});
+  for (const semcache::LinkStatistics& l : all) {
+    links.push_back({{"from", name(l.from)}, {"to", name(l.to)}, {"bytes", l.traffic.bytes}, {"count", l.traffic.count}});
+  }
   for (int d = 0; d < count; ++d) {
     semcache::Traffic h2d, d2h, in, out;
     for (const semcache::LinkStatistics& l : all) {
