@@ -27,6 +27,24 @@ Json transfers(const semcache::Counters& c) {
           {"device_waits", c.device_waits}};
 }
 
+/// What each link carried, and the sums for each device.
+Json by_link(int count, const std::vector<semcache::LinkStatistics>& all) {
+  Json links = Json::array(), devices = Json::array();
+  const auto name = [](int end) { return end == semcache::LinkStatistics::host ? Json("host") : Json(end); };
+  for (const semcache::LinkStatistics& l : all) {
+    links.push_back({{"from", name(l.from)}, {"to", name(l.to)}, {"bytes", l.traffic.bytes}, {"count", l.traffic.count}});
+  }
+  for (int d = 0; d < count; ++d) {
+    semcache::Traffic h2d, d2h, in, out;
+    for (const semcache::LinkStatistics& l : all) {
+      if (l.to == d) (l.from == semcache::LinkStatistics::host ? h2d : in) += l.traffic;
+      if (l.from == d) (l.to == semcache::LinkStatistics::host ? d2h : out) += l.traffic;
+    }
+    devices.push_back({{"h2d", traffic(h2d)}, {"d2h", traffic(d2h)}, {"from_devices", traffic(in)}, {"to_devices", traffic(out)}});
+  }
+  return {{"devices", devices}, {"links", links}};
+}
+
 double median(std::vector<double> v) {
   if (v.empty()) return 0;
   std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
@@ -50,6 +68,7 @@ void write_report(const Options& o, const Program& p, const Outcome& out, const 
   if (o.verify) j["error"] = out.error;
   j["problem_bytes"] = out.problem_bytes;
   j["transfers"] = facts.moved ? transfers(*facts.moved) : Json(nullptr);
+  if (!facts.links.empty()) j["transfers"].update(by_link(facts.devices, facts.links));
   std::ofstream file(o.report);
   file << j.dump(2) << "\n";
   file.close();

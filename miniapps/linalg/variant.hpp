@@ -48,6 +48,7 @@ struct Facts {
   int devices = 0;
   std::string device_kind, device_name;
   std::optional<semcache::Counters> moved;  ///< empty where nobody counts
+  std::vector<semcache::LinkStatistics> links = {};  ///< what each link carried; empty where SemCache is not used
 };
 
 /// A way to run the programs: where the arrays of the host lie, and how the algorithms run. Matrices are column-major.

@@ -72,7 +72,7 @@ class WithCache : public Calls {
   }
   Facts facts() override {
     const semcache::Statistics s = semcache::statistics();
-    return {s.device_count, s.device_kind, s.device_name, s.total};
+    return {s.device_count, s.device_kind, s.device_name, s.total, s.links};
   }
   void end() override {
     for (auto& dot : dots_) dot.reset();

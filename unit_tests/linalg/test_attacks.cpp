@@ -480,6 +480,69 @@ TEST_F(LinalgAttacks, ATaskThatThrows) {
   });
 }
 
+// The same vector twice is right, a part of it that begins elsewhere is refused. Between two calls the host reads one element of the tiles.
+TEST_F(LinalgAttacks, VectorsThatOverlap) {
+  on_devices(3, [] {
+    constexpr std::int64_t n = 9000;
+    Array<double> x(n, Where::host);
+    x.set(std::vector<double>(n, 1.0));
+    axpby(n, 1.0, x.data(), 1.0, x.data());
+    EXPECT_EQ(x.data()[n / 2], 2.0);
+    axpby(n / 2, 1.0, x.data(), 1.0, x.data() + n / 2);
+    EXPECT_THROW(axpby(n - 1, 1.0, x.data(), 1.0, x.data() + 1), UsageError);
+    EXPECT_THROW(axpby(n - 1, 1.0, x.data() + 1, 1.0, x.data()), UsageError);
+    std::vector<double> expected(n, 2.0);
+    std::fill(expected.begin() + n / 2, expected.end(), 4.0);
+    EXPECT_EQ(x.get(), expected);
+  });
+}
+
+// A body or an allocation that fails on each device in turn: what is read stays intact, the result is that of tasks or what it was, and the same call
+// succeeds afterwards.
+TEST_F(LinalgAttacks, ATaskThatFailsOnEachDeviceInTurn) {
+  constexpr std::uint32_t devices = 3, share = 1 << 15;  // 256 KiB
+  constexpr std::uint64_t n = devices * share;
+  for (std::uint32_t failing = 0; failing < devices; ++failing) {
+    for (const bool no_memory : {false, true}) {
+      SCOPED_TRACE(std::to_string(failing) + (no_memory ? ", no memory" : ", the body"));
+      const std::string budgets[] = {"256K,2M,2M", "2M,256K,2M", "2M,2M,256K"};
+      const Setting memory("SEMCACHE_DEVICE_MEMORY", no_memory ? budgets[failing].c_str() : "2M");
+      on_devices(static_cast<int>(devices), [&] {
+        Array<double> x(n, Where::host), y(n, Where::host);
+        x.set(std::vector<double>(n, 3.0));
+        y.set(std::vector<double>(n, 1.0));
+        const std::vector<tasks::Matrix> operands{{x.data(), n, 1, n, 8}, {y.data(), n, 1, n, 8}};
+        std::vector<policy::Task> cut;
+        for (std::uint32_t d = 0; d < devices; ++d) {
+          const Rectangle part{d * share, (d + 1) * share, 0, 1};
+          cut.push_back({d, 0, {{0, part, Access::read}, {1, part, Access::read_write}}});
+        }
+        bool fails = true;
+        const auto body = [&](const runtime::Stream&, const policy::Task& t, const tasks::Operand* at) {
+          if (fails && !no_memory && t.device == failing) throw DeviceError("device " + std::to_string(t.device) + " fails");
+          for (std::uint32_t i = 0; i < share; ++i) static_cast<double*>(at[1].data)[i] += static_cast<const double*>(at[0].data)[i];
+        };
+        try {
+          tasks::run(cut, operands, body);
+          ADD_FAILURE() << "nothing failed";
+        } catch (const Error& e) {
+          EXPECT_NE(std::string(e.what()).find("device " + std::to_string(failing)), std::string::npos) << e.what();
+        }
+        EXPECT_EQ(x.get(), std::vector<double>(n, 3.0));
+        for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(y.data()[i], i / share < failing ? 4.0 : 1.0) << i;
+        fails = false;
+        y.set(std::vector<double>(n, 1.0));
+        if (no_memory) {
+          axpby(static_cast<std::int64_t>(n), 1.0, x.data(), 1.0, y.data());  // the cutter knows what fits
+        } else {
+          tasks::run(cut, operands, body);
+        }
+        EXPECT_EQ(y.get(), std::vector<double>(n, 4.0));
+      });
+    }
+  }
+}
+
 // The array itself is used on its own device, where only the launch of each task finds out that the operand leaves it, after other tasks.
 TEST_F(LinalgAttacks, AnOperandThatLeavesItsArrayChangesNothing) {
   set_options({Spread::always, 0, 4});

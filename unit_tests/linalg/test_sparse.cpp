@@ -285,6 +285,10 @@ TEST_F(LinalgSparse, EachByteOfTheMatrixCrossesOnceAndThenOnlyWhatHasChanged) {
       a.values.data()[entries / 2] = 2.5;
       const Bytes one = product();
       EXPECT_TRUE(one.h2d > 0 && one.h2d <= 16384 && one.d2h == 0 && one.between == 0) << one;
+      // One index: its page, and no value, because the cut stays.
+      a.column_indices.data()[entries / 2] = a.column_indices.data()[entries / 2 + 1];
+      const Bytes index = product();
+      EXPECT_TRUE(index.h2d > 0 && index.h2d <= 4096 && index.d2h == 0 && index.between <= 8) << index;
     });
   }
 }

@@ -18,6 +18,19 @@ namespace {
 
 using Runs = std::vector<Run>;
 
+// Each part may begin anywhere in a page.
+TEST(PolicyMemory, PartsFitByWholePages) {
+  const Memory memory{10 * 64, 64};
+  EXPECT_TRUE(fit_together(memory, {64, 64, 64, 64, 64}));
+  EXPECT_TRUE(fit_together(memory, {9 * 64}));
+  EXPECT_FALSE(fit_together(memory, {9 * 64 + 1}));
+  EXPECT_TRUE(fit_together(memory, {1, 1, 1, 1, 1, 0}));
+  EXPECT_FALSE(fit_together(memory, {1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(bytes_of_task({std::uint64_t{3} << 30, std::uint64_t{2} << 20}), std::uint64_t{1} << 30);
+  EXPECT_EQ(bytes_of_task(memory), 2u * 64);
+  EXPECT_EQ(bytes_of_task({64, 64}), 21u);
+}
+
 TEST(Decomposition, EvenCutsDifferByOneGrainAtMost) {
   EXPECT_EQ(cut_evenly(10, 3), (Runs{{0, 4}, {4, 7}, {7, 10}}));
   EXPECT_EQ(cut_evenly(10, 3, 4), (Runs{{0, 4}, {4, 8}, {8, 10}}));

@@ -56,8 +56,16 @@ std::size_t devices_for(const Options& o, double seconds_on_one, const std::vect
 
 std::uint64_t task_bytes() {
   std::uint64_t least = UINT64_MAX;
-  for (int d = 0; d < device_count(); ++d) least = std::min(least, runtime::device_budget(static_cast<std::uint32_t>(d)));
-  return least / 3;
+  for (const policy::Memory& m : memory_of_devices()) least = std::min(least, policy::bytes_of_task(m));
+  return least;
+}
+
+std::vector<policy::Memory> memory_of_devices() {
+  std::vector<policy::Memory> all;
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(device_count()); ++d) {
+    all.push_back({runtime::device_budget(d), runtime::device_page_bytes(d)});
+  }
+  return all;
 }
 
 std::size_t pieces_of_share(const Options& o, std::uint64_t columns) {

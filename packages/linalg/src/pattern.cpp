@@ -127,8 +127,51 @@ static bool lie_close_around(const std::vector<Run>& around, const std::vector<R
   });
 }
 
+/// The pieces of a device's rows, and whether they are tight (`Pattern::Share`).
+struct Pieces {
+  std::vector<Run> rows;
+  bool are_tight = false;
+};
+/// Cuts a device's rows until what a task uses fits its memory. Columns that are none of the matrix are found later.
+static Pieces cut_to_fit(const std::int32_t* row_pointers, const std::int32_t* column_indices, const Run& rows, const policy::Memory& memory,
+                         std::uint64_t scalar_bytes) {
+  const auto has = static_cast<std::uint64_t>(row_pointers[rows.end] - row_pointers[rows.begin]);
+  const auto columns_around = [&](const Run& r) {
+    if (row_pointers[r.begin] == row_pointers[r.end]) return std::uint64_t{0};
+    const auto [least, most] = std::minmax_element(column_indices + row_pointers[r.begin], column_indices + row_pointers[r.end]);
+    return static_cast<std::uint64_t>(std::int64_t{*most} - *least) + 1;
+  };
+  // Smaller parts seldom take two pages. Where a task still does not fit, the device has less memory than a page or two for each operand.
+  const std::uint64_t small = memory.page / 8;
+  const std::uint64_t bytes_of_matrix = has * (scalar_bytes + sizeof(std::int32_t)), most_bytes = std::max<std::uint64_t>(1, policy::bytes_of_task(memory));
+  const auto cut = [&](std::uint64_t pieces) {
+    std::vector<Run> runs = policy::cut_by_entries(row_pointers + rows.begin, rows.size(), static_cast<std::size_t>(pieces), 1);
+    for (Run& r : runs) r = {rows.begin + r.begin, rows.begin + r.end};
+    return runs;
+  };
+  const std::uint64_t first = std::clamp<std::uint64_t>((bytes_of_matrix + most_bytes - 1) / most_bytes, 1, rows.size());
+  const std::uint64_t around_all = columns_around(rows);
+  for (const bool tight : {false, true}) {
+    for (std::uint64_t pieces = first;; pieces = std::min(2 * pieces, rows.size())) {
+      std::vector<Run> runs = cut(pieces);
+      bool fit = true, all_small = true;
+      for (const Run& r : runs) {
+        const auto entries = static_cast<std::uint64_t>(row_pointers[r.end] - row_pointers[r.begin]);
+        const std::uint64_t of_x = tight ? columns_around(r) : around_all, of_y = tight ? r.size() : rows.size();
+        fit = fit && policy::fit_together(memory, {(r.size() + 1) * sizeof(std::int32_t), entries * sizeof(std::int32_t), entries * scalar_bytes,
+                                                   of_x * scalar_bytes, of_y * scalar_bytes});
+        all_small = all_small && (entries * scalar_bytes <= small || r.size() == 1);
+      }
+      if (fit || (tight && (all_small || pieces == rows.size()))) return {std::move(runs), tight};
+      if (all_small || pieces == rows.size()) break;
+    }
+  }
+  return {};  // not reached
+}
+
 Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
-                    std::int64_t entries, std::size_t devices, std::uint64_t most_entries, std::uint64_t least_split) {
+                    std::int64_t entries, std::size_t devices, const std::vector<policy::Memory>& memory, std::uint64_t scalar_bytes,
+                    std::uint64_t least_split) {
   SEMCACHE_EXPECTS(row_pointers[0] >= 0 && row_pointers[rows] <= entries,
                    "linalg: a sparse matrix: the row pointers are from " + std::to_string(row_pointers[0]) + " to " + std::to_string(row_pointers[rows]) +
                        "; they must lie between 0 and the number of entries, " + std::to_string(entries));
@@ -140,28 +183,32 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
   Pattern p;
   std::vector<bool> occurs(columns);
   p.rows = policy::cut_by_entries(row_pointers, rows, devices, policy::block_elements(rows));
-  std::vector<std::pair<std::uint32_t, Run>> cut;
+  struct Piece {
+    std::uint32_t device;
+    Run rows;
+    bool is_tight;
+  };
+  std::vector<Piece> cut;
   for (std::uint32_t device = 0; device < p.rows.size(); ++device) {
     const Run& r = p.rows[device];
     const auto has = static_cast<std::uint64_t>(row_pointers[r.end] - row_pointers[r.begin]);
-    const std::uint64_t pieces = most_entries == 0 ? r.size() : std::max<std::uint64_t>(1, (has + most_entries - 1) / most_entries);
-    if (pieces == 1 && p.rows.size() > 1 && rows == columns && has >= least_split) {
+    Pieces pieces = cut_to_fit(row_pointers, column_indices, r, memory[device], scalar_bytes);
+    if (pieces.rows.size() == 1 && p.rows.size() > 1 && rows == columns && has >= least_split) {
       const Run inner = inner_rows(row_pointers, column_indices, r);
       if (2 * inner.size() > r.size()) {
         for (const Run& some : {inner, Run{r.begin, inner.begin}, Run{inner.end, r.end}}) {
-          if (some.size() > 0) cut.push_back({device, some});
+          if (some.size() > 0) cut.push_back({device, some, pieces.are_tight});
         }
         continue;
       }
     }
-    for (const Run& some : policy::cut_by_entries(row_pointers + r.begin, r.size(), static_cast<std::size_t>(pieces), 1)) {
-      cut.push_back({device, {r.begin + some.begin, r.begin + some.end}});
-    }
+    for (const Run& some : pieces.rows) cut.push_back({device, some, pieces.are_tight});
   }
   p.around.resize(p.rows.size());
-  for (const auto& [device, r] : cut) {
+  for (const auto& [device, r, is_tight] : cut) {
     Pattern::Share share;
     share.device = device;
+    share.is_tight = is_tight;
     share.rows = r;
     share.entries = {static_cast<std::uint64_t>(row_pointers[r.begin]), static_cast<std::uint64_t>(row_pointers[r.end])};
     std::uint64_t first = columns, end = 0;
@@ -186,25 +233,32 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
     }
     join_closest(runs);
     if (!runs.empty()) {
+      share.around = {first, end};
       Run& around = p.around[device];
       around = around.size() == 0 ? Run{first, end} : Run{std::min(around.begin, first), std::max(around.end, end)};
     }
     share.needed = std::move(runs);
     p.shares.push_back(std::move(share));
   }
+  for (Pattern::Share& share : p.shares) {
+    if (!share.is_tight) share.around = p.around[share.device];
+  }
   if (p.rows.size() > 1 && rows == columns && lie_close_around(p.around, p.rows)) p.room = p.around;
   return p;
 }
 
-std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices, std::uint64_t most_entries, std::uint64_t least_split) {
+std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices, const std::vector<policy::Memory>& memory,
+                                          std::uint64_t scalar_bytes, std::uint64_t least_split) {
   const auto entries = static_cast<std::size_t>(a.entries);
   Matrix of_rows{a.row_pointers, a.rows + 1, 1, a.rows + 1, static_cast<std::uint32_t>(a.offset_bytes)}, of_columns = vector_of(a.column_indices, a.entries);
   const StandIns stand_ins({{&of_rows, Access::read}, {&of_columns, Access::read}});  // the host reads the arrays themselves
   const runtime::DerivedValue::Input inputs[] = {{of_rows.data, (a.rows + 1) * a.offset_bytes}, {of_columns.data, entries * sizeof(std::int32_t)}};
-  const std::uint64_t parameters[] = {a.rows, a.columns, devices, most_entries, least_split, a.offset_bytes};
+  std::vector<std::uint64_t> parameters{a.rows, a.columns, devices, scalar_bytes, least_split, a.offset_bytes};
+  for (const policy::Memory& m : memory) parameters.insert(parameters.end(), {m.budget, m.page});
+  const std::size_t bytes_of_parameters = parameters.size() * sizeof parameters[0];
   constexpr std::size_t bytes = sizeof(std::uint64_t);
   runtime::before_end(&forget_all);
-  auto value = std::make_unique<runtime::DerivedValue>("cut of a sparse matrix (linalg)", parameters, sizeof parameters, inputs, 2, bytes, 0);
+  auto value = std::make_unique<runtime::DerivedValue>("cut of a sparse matrix (linalg)", parameters.data(), bytes_of_parameters, inputs, 2, bytes, 0);
   std::vector<Known> forgotten;  // whose arrays are freed outside the lock
   Cache& all = cache();
   {
@@ -219,7 +273,7 @@ std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t de
   }
   const OnHost<std::int32_t> column_indices(a.column_indices, entries);
   const auto cut = [&](const std::int32_t* row_pointers) {
-    return cut_pattern(row_pointers, column_indices.data(), a.rows, a.columns, a.entries, devices, most_entries, least_split);
+    return cut_pattern(row_pointers, column_indices.data(), a.rows, a.columns, a.entries, devices, memory, scalar_bytes, least_split);
   };
   auto found = std::make_shared<Pattern>();
   if (a.offset_bytes == sizeof(std::int32_t)) {
@@ -238,7 +292,7 @@ std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t de
     value->note_computed();
   }
   // Content that is not known, or not noticed, is never found again. Then nothing is kept.
-  const runtime::DerivedValue again("cut of a sparse matrix (linalg)", parameters, sizeof parameters, inputs, 2, bytes, 0);
+  const runtime::DerivedValue again("cut of a sparse matrix (linalg)", parameters.data(), bytes_of_parameters, inputs, 2, bytes, 0);
   if (!again.is_computed() || again.data() != value->data()) return pattern;
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.known.push_back({std::move(value), pattern, ++all.uses});

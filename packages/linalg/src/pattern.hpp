@@ -30,6 +30,8 @@ struct Pattern {
     policy::Run rows;
     policy::Run entries;              ///< of these rows
     std::vector<policy::Run> needed;  ///< columns that occur in them: at most four runs, ascending, with gaps between them
+    policy::Run around;               ///< lies around `needed`: all of these get one piece of memory. That of the device, where that has room
+    bool is_tight = false;            ///< the device has no room for more of the vectors than the share uses itself
   };
   /// By device. A device has several where one does not fit, or where most rows refer to its own elements of a vector only: these rows come first, and
   /// are multiplied while what the others refer to is on its way.
@@ -54,13 +56,16 @@ struct PatternArrays {
 /// Returns the cut of a pattern for so many devices: the one that was found for the same content before, or a new one, for which the host reads
 /// the arrays.
 /// @throws UsageError  the pattern is none of a matrix; the text names the row or the entry
+/// @param memory  of each device: what a share uses of the matrix and of two vectors fits, unless a single row does not
+/// @param scalar_bytes  of a value, and of an element of the vectors
 /// @param least_split  from so many entries on a device's rows are cut where they refer to elements of others
-[[nodiscard]] std::shared_ptr<const Pattern> pattern_of(const PatternArrays& arrays, std::size_t devices, std::uint64_t most_entries,
-                                                        std::uint64_t least_split);
+[[nodiscard]] std::shared_ptr<const Pattern> pattern_of(const PatternArrays& arrays, std::size_t devices, const std::vector<policy::Memory>& memory,
+                                                        std::uint64_t scalar_bytes, std::uint64_t least_split);
 
-/// Computes it. Pure. @param most_entries  of a share, unless a single row has more
+/// Computes it. Pure.
 /// @param row_pointers, column_indices  in host memory that can be read
 [[nodiscard]] Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
-                                  std::int64_t entries, std::size_t devices, std::uint64_t most_entries, std::uint64_t least_split);
+                                  std::int64_t entries, std::size_t devices, const std::vector<policy::Memory>& memory,
+                                  std::uint64_t scalar_bytes, std::uint64_t least_split);
 
 }  // namespace semcache::linalg

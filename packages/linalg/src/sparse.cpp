@@ -54,8 +54,8 @@ void multiply(const char* routine, T alpha, const Csr<T, Offset>& a, const Patte
   std::vector<Task> cut;
   for (const Pattern::Share& s : pattern.shares) {
     const Rectangle of_entries{s.entries.begin, s.entries.end, 0, 1};
-    const policy::Run& around = pattern.around[s.device];
-    const bool has_room = !pattern.room.empty() && 2 * pattern.room[s.device].size() * y.columns * sizeof(T) <= task_bytes();
+    const policy::Run& around = s.around;
+    const bool has_room = !s.is_tight && !pattern.room.empty() && 2 * pattern.room[s.device].size() * y.columns * sizeof(T) <= task_bytes();
     const policy::Run room = has_room ? pattern.room[s.device] : policy::Run{};
     Task task{s.device, static_cast<std::uint32_t>(cut.size()) % tasks::lanes_of_device,
               {{0, {s.rows.begin, s.rows.end + 1, 0, 1}, Access::read}, {1, of_entries, Access::read}, {2, of_entries, Access::read},
@@ -123,7 +123,7 @@ std::pair<std::shared_ptr<const Pattern>, const std::int32_t*> pattern_for(const
   const std::size_t devices = devices_for_sparse(o, rows, seconds_of<T>(a, columns));
   const std::shared_ptr<const Pattern> pattern =
       pattern_of({a.row_pointers, sizeof(Offset), a.column_indices, rows, static_cast<std::uint64_t>(a.columns), a.entries},
-                 devices, task_bytes() / (sizeof(T) + sizeof(std::int32_t)), o.spread == Spread::always ? 0 : least_split);
+                 devices, memory_of_devices(), sizeof(T), o.spread == Spread::always ? 0 : least_split);
   note_cut(pattern->rows, pattern->room, (sizeof(T) + sizeof(std::int32_t)) * static_cast<double>(a.entries));
   if constexpr (sizeof(Offset) == sizeof(std::int32_t)) return {pattern, a.row_pointers};
   else return {pattern, pattern->row_pointers->data()};

@@ -22,6 +22,16 @@ void expect_count(const char* routine, std::int64_t n) {
   SEMCACHE_EXPECTS(n >= 0, std::string("linalg::") + routine + ": n is " + std::to_string(n) + "; it must not be negative");
 }
 
+/// Tasks of several devices would read elements that others write.
+template <class T>
+void expect_apart(const char* routine, std::int64_t n, const T* x, const T* y) {
+  const auto first = reinterpret_cast<std::uintptr_t>(x), second = reinterpret_cast<std::uintptr_t>(y);
+  const std::uint64_t distance = first < second ? second - first : first - second, bytes = static_cast<std::uint64_t>(n) * sizeof(T);
+  SEMCACHE_EXPECTS(distance == 0 || distance >= bytes,
+                   std::string("linalg::") + routine + ": x and y overlap: they begin " + std::to_string(distance) + " bytes apart and have " +
+                       std::to_string(bytes) + " bytes each. Pass the same vector twice, or copy one of them");
+}
+
 /// Page-locked memory for the sums of blocks, which kernels write and the host reads behind them. It is kept for later calls.
 class Sums {
  public:
@@ -348,6 +358,7 @@ void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, 
     if (s != nullptr) DeviceScalarAccess::of(*s).expect_computed();
   }
   if (n == 0) return;
+  expect_apart("axpby", n, x, y);
   std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
   const bool reads_y = beta.numerator != nullptr || beta.times != T(0);
   const Access of_y = reads_y ? Access::read_write : Access::overwrite;

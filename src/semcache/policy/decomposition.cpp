@@ -8,6 +8,18 @@
 
 namespace semcache::policy {
 
+bool fit_together(const Memory& memory, std::initializer_list<std::uint64_t> parts) noexcept {
+  std::uint64_t pages = 0;
+  for (const std::uint64_t bytes : parts) pages += bytes == 0 ? 0 : (bytes + memory.page - 1) / memory.page + 1;
+  return pages <= memory.budget / memory.page;
+}
+
+std::uint64_t bytes_of_task(const Memory& memory) noexcept {
+  const std::uint64_t beside = 6 * memory.page;
+  const std::uint64_t alone = memory.budget > beside ? (memory.budget - beside) / 2 : 0;
+  return std::min(memory.budget / 3, std::max(alone, memory.page / 2));
+}
+
 std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64_t grain) {
   std::vector<Run> runs;
   const std::uint64_t grains = (count + grain - 1) / grain;

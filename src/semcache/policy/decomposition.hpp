@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,17 @@ struct Run {
   [[nodiscard]] constexpr std::uint64_t size() const noexcept { return end > begin ? end - begin : 0; }
   friend constexpr bool operator==(const Run& a, const Run& b) noexcept { return a.begin == b.begin && a.end == b.end; }
 };
+
+/// The memory of a device that the operands of one task may take.
+struct Memory {
+  std::uint64_t budget = 0;
+  std::uint64_t page = 1;  ///< memory is counted in whole pages of so many bytes
+};
+/// Do parts of so many bytes fit together? Each may begin anywhere in a page, so it may take a page more than its bytes do.
+[[nodiscard]] SEMCACHE_API bool fit_together(const Memory& memory, std::initializer_list<std::uint64_t> parts) noexcept;
+/// Returns how many bytes the operands of a task may have, so that three tasks' fit together, or one task's where memory is short. Three operands take
+/// up to two pages each beside their bytes, and memory that an earlier call has left for a part may be twice as large.
+[[nodiscard]] SEMCACHE_API std::uint64_t bytes_of_task(const Memory& memory) noexcept;
 
 /// Cuts [0, count) into at most `pieces` runs, none of them empty, whose sizes differ by at most one grain. All begin at multiples of `grain`.
 [[nodiscard]] SEMCACHE_API std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64_t grain = 1);

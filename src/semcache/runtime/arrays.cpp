@@ -412,6 +412,12 @@ std::uint64_t device_budget(std::uint32_t device) {
   return r.engine->state().devices[device]->memory->budget_bytes();
 }
 
+std::uint64_t device_page_bytes(std::uint32_t device) {
+  const Runtime& r = runtime();
+  expect_device(r, device);
+  return r.engine->state().devices[device]->device->granularity_bytes();
+}
+
 policy::Spread spread() { return runtime().configuration.spread; }
 
 bool devices_are_emulated() { return runtime().engine->state().home().device->kernels_run_in_caller(); }

@@ -203,6 +203,8 @@ SEMCACHE_API void wait_for_queue(QueueId queue);
 
 /// Returns how many bytes of a device's memory may be in use. @throws UsageError  the process does not use that device
 [[nodiscard]] SEMCACHE_API std::uint64_t device_budget(std::uint32_t device);
+/// Returns the bytes of a page of a device's memory: what is used of the budget is counted in whole ones. @throws UsageError  as `device_budget`
+[[nodiscard]] SEMCACHE_API std::uint64_t device_page_bytes(std::uint32_t device);
 /// Returns whether library calls are to use several devices, as SEMCACHE_SPREAD says. Starts the runtime.
 [[nodiscard]] SEMCACHE_API policy::Spread spread();
 

@@ -24,7 +24,8 @@ struct RealType<std::complex<R>> {
 template <class T>
 using RealOf = typename RealType<T>::type;
 
-/// y = alpha x + beta y, of n elements. If beta is zero, y is not read. The vectors do not overlap.
+/// y = alpha x + beta y, of n elements. If beta is zero, y is not read. The vectors do not overlap, but may be the same.
+/// @throws UsageError  they overlap
 template <class T>
 SEMCACHE_API void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y);
 /// x = alpha x, of n elements.
