@@ -10,7 +10,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 option(SemCache_DEBIAN_FILES "Install what a Debian package has beside the software (./dev package)" OFF)
 
 # Man pages. A new tool adds its own here.
-set(semcache_man_pages packaging/man/semcache.7 packaging/man/semcache-run.1)
+set(semcache_man_pages packaging/man/semcache.7 packaging/man/semcache-report.1 packaging/man/semcache-run.1)
 foreach(page IN LISTS semcache_man_pages)
   cmake_path(GET page EXTENSION LAST_ONLY section)
   string(SUBSTRING ${section} 1 -1 section)  # without the dot
