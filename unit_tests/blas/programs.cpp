@@ -151,8 +151,13 @@ void allocation_functions() {
   std::free(nullptr);
   void* const none = std::realloc(nullptr, bytes);
   std::printf("realloc of nothing %d\n", none != nullptr);
+  auto* const grown = static_cast<char*>(::reallocarray(none, 3, bytes));
+  grown[3 * bytes - 1] = 1;
+  void* const valloced = ::valloc(bytes);
+  std::memset(valloced, 1, bytes);
+  std::free(valloced);
   errno = 5;
-  std::free(none);
+  std::free(grown);
   std::printf("errno %d\n", errno);
 }
 
