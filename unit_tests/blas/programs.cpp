@@ -183,7 +183,9 @@ void freed_by_other_threads() {
 
 constexpr int small_n = 256;  // a matrix has 512 KiB
 constexpr std::size_t small_count = std::size_t{small_n} * small_n, small_bytes = small_count * sizeof(double);
-void small_product(const double* a, const double* b, double* c) { gemm('N', 'N', small_n, small_n, small_n, 1, a, small_n, b, small_n, 0, c, small_n); }
+void small_product(const double* a, const double* b, double* c) {
+  gemm('N', 'N', small_n, small_n, small_n, 1, a, small_n, b, small_n, 0, c, small_n);
+}
 double* small_matrix(int seed) { return matrix(seed, small_count); }
 
 void chain_in_place() {
