@@ -58,8 +58,12 @@ class CudaGpu : public Gpu {
   std::string name() const override { return "cuda"; }
   double* allocate(std::size_t bytes) override { return taken(malloc_, bytes, "cudaMalloc"); }
   double* allocate_host(std::size_t bytes) override { return taken(malloc_host_, bytes, "cudaMallocHost"); }
-  void to_device(double* to, const double* from, std::size_t bytes, int lane) override { expect(copy_(to, from, bytes, 1, streams_[lane]), "cudaMemcpyAsync"); }
-  void to_host(double* to, const double* from, std::size_t bytes, int lane) override { expect(copy_(to, from, bytes, 2, streams_[lane]), "cudaMemcpyAsync"); }
+  void to_device(double* to, const double* from, std::size_t bytes, int lane) override {
+    expect(copy_(to, from, bytes, 1, streams_[lane]), "cudaMemcpyAsync");
+  }
+  void to_host(double* to, const double* from, std::size_t bytes, int lane) override {
+    expect(copy_(to, from, bytes, 2, streams_[lane]), "cudaMemcpyAsync");
+  }
   void gemm(std::int64_t n, std::int64_t columns, const double* left, const double* right, double* to, int lane) override {
     const double one = 1, zero = 0;
     const int size = static_cast<int>(n), wide = static_cast<int>(columns);
@@ -87,7 +91,9 @@ class CudaGpu : public Gpu {
     if (function == nullptr) throw std::runtime_error(std::string("CUDA's libraries have no function ") + name);
   }
   static void expect(int status, const char* call) {
-    if (status != 0) throw std::runtime_error(std::string(call) + " failed with status " + std::to_string(status) + "; is there a GPU? Without one set SEMCACHE_DEVICE=emulated");
+    if (status == 0) return;
+    throw std::runtime_error(std::string(call) + " failed with status " + std::to_string(status) +
+                             "; is there a GPU? Without one set SEMCACHE_DEVICE=emulated");
   }
   static double* taken(Take take, std::size_t bytes, const char* call) {
     void* memory = nullptr;

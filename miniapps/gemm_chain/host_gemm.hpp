@@ -7,7 +7,8 @@
 
 // The Fortran interface, which every BLAS has.
 extern "C" void dgemm_(const char*, const char*, const std::int32_t*, const std::int32_t*, const std::int32_t*, const double*, const double*,
-                       const std::int32_t*, const double*, const std::int32_t*, const double*, double*, const std::int32_t*, std::size_t, std::size_t);
+                       const std::int32_t*, const double*, const std::int32_t*, const double*, double*, const std::int32_t*, std::size_t,
+                       std::size_t);
 
 namespace gemm_chain {
 

@@ -16,8 +16,9 @@ int main(int argc, char** argv) {
   bool quiet = false;
   std::string runner = SEMCACHE_RUN;
   CLI::App app("C = AB, D = BC, E = CD of n x n matrices, then the host reads each page of E", "gemm_chain");
-  app.add_option("--variant", o.variant, "cpu: BLAS on the host; write-back, write-through: the same under semcache-run; hand-tuned, hand-tuned-overlapped: "
-                                         "cuBLAS with copies placed by hand; copy-every-call: cuBLAS with three copies a call")
+  app.add_option("--variant", o.variant,
+                 "cpu: BLAS on the host; write-back, write-through: the same under semcache-run; hand-tuned, hand-tuned-overlapped: cuBLAS with copies "
+                 "placed by hand; copy-every-call: cuBLAS with three copies a call")
       ->check(CLI::IsMember({"cpu", "write-back", "write-through", "hand-tuned", "hand-tuned-overlapped", "copy-every-call"}))
       ->capture_default_str();
   app.add_option("--n", o.n, "rows and columns")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16))->capture_default_str();
@@ -38,8 +39,8 @@ int main(int argc, char** argv) {
     const double matrix = static_cast<double>(o.n) * static_cast<double>(o.n) * sizeof(double);
     const bool right = out.error <= tolerance(o.n);  // false for NaN
     if (!quiet) {
-      std::printf("gemm_chain, n = %lld, variant %s on %s\nmatrices to the device %.3f, to the host %.3f\n", static_cast<long long>(o.n), o.variant.c_str(),
-                  out.device.c_str(), static_cast<double>(out.moved.to_device) / matrix, static_cast<double>(out.moved.to_host) / matrix);
+      std::printf("gemm_chain, n = %lld, variant %s on %s\nmatrices to the device %.3f, to the host %.3f\n", static_cast<long long>(o.n),
+                  o.variant.c_str(), out.device.c_str(), static_cast<double>(out.moved.to_device) / matrix, static_cast<double>(out.moved.to_host) / matrix);
       if (out.device != "emulated") std::printf("first round %.6f s, last round %.6f s\n", out.seconds.front(), out.seconds.back());
       if (o.verify) std::printf("verified: %s, error %.3e (at most %.1e)\n", right ? "yes" : "NO", out.error, tolerance(o.n));
     }

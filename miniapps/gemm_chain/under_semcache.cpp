@@ -76,7 +76,8 @@ Outcome run_under_semcache(const Options& o, const std::string& runner) {
   const Json program = read(folder.file("program"), "the program"), semcache = read(folder.file("semcache"), "SemCache");
   for (const Json& call : semcache.at("library_calls")) {
     const auto what = call.at("what").get<std::string>();
-    if (what.find("dgemm on the device") == std::string::npos) throw std::runtime_error("products were not offloaded: " + what);
+    if (what.find("dgemm on the device") == std::string::npos)
+      throw std::runtime_error("products were not offloaded: " + what);
   }
   Outcome out;
   out.seconds = program.at("seconds").get<std::vector<double>>();
@@ -101,9 +102,12 @@ std::string to_json(const Options& o, const Outcome& out) {
   if (o.verify) j["error"] = out.error;
   if (o.verify) j["verified"] = out.error <= tolerance(o.n);
   const double bytes = static_cast<double>(o.n) * static_cast<double>(o.n) * sizeof(double);
-  j["transfers"] = {{"h2d_bytes", out.moved.to_device}, {"h2d_count", out.moved.to_device_count},
-                    {"d2h_bytes", out.moved.to_host},   {"d2h_count", out.moved.to_host_count},
-                    {"h2d_matrices", static_cast<double>(out.moved.to_device) / bytes}, {"d2h_matrices", static_cast<double>(out.moved.to_host) / bytes}};
+  j["transfers"] = {{"h2d_bytes", out.moved.to_device},
+                    {"h2d_count", out.moved.to_device_count},
+                    {"d2h_bytes", out.moved.to_host},
+                    {"d2h_count", out.moved.to_host_count},
+                    {"h2d_matrices", static_cast<double>(out.moved.to_device) / bytes},
+                    {"d2h_matrices", static_cast<double>(out.moved.to_host) / bytes}};
   return j.dump(2) + "\n";
 }
 

@@ -8,7 +8,8 @@
 namespace {
 
 template <class Int>
-void product(bool ta, bool tb, Int m, Int n, Int k, double alpha, const double* a, Int lda, const double* b, Int ldb, double beta, double* c, Int ldc) {
+void product(bool ta, bool tb, Int m, Int n, Int k, double alpha, const double* a, Int lda, const double* b, Int ldb, double beta, double* c,
+             Int ldc) {
   for (Int j = 0; j < n; ++j) {
     for (Int i = 0; i < m; ++i) {
       double sum = 0;

@@ -151,8 +151,13 @@ void allocation_functions() {
   std::free(nullptr);
   void* const none = std::realloc(nullptr, bytes);
   std::printf("realloc of nothing %d\n", none != nullptr);
+  auto* const grown = static_cast<char*>(::reallocarray(none, 3, bytes));
+  grown[3 * bytes - 1] = 1;
+  void* const valloced = ::valloc(bytes);
+  std::memset(valloced, 1, bytes);
+  std::free(valloced);
   errno = 5;
-  std::free(none);
+  std::free(grown);
   std::printf("errno %d\n", errno);
 }
 
@@ -178,7 +183,9 @@ void freed_by_other_threads() {
 
 constexpr int small_n = 256;  // a matrix has 512 KiB
 constexpr std::size_t small_count = std::size_t{small_n} * small_n, small_bytes = small_count * sizeof(double);
-void small_product(const double* a, const double* b, double* c) { gemm('N', 'N', small_n, small_n, small_n, 1, a, small_n, b, small_n, 0, c, small_n); }
+void small_product(const double* a, const double* b, double* c) {
+  gemm('N', 'N', small_n, small_n, small_n, 1, a, small_n, b, small_n, 0, c, small_n);
+}
 double* small_matrix(int seed) { return matrix(seed, small_count); }
 
 void chain_in_place() {

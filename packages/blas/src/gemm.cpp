@@ -85,8 +85,8 @@ void gemm(const Gemm& g, const Host& host) noexcept {
 }
 
 template <class Int>
-using Fortran = void(const char*, const char*, const Int*, const Int*, const Int*, const double*, const double*, const Int*, const double*, const Int*,
-                     const double*, double*, const Int*, std::size_t, std::size_t);
+using Fortran = void(const char*, const char*, const Int*, const Int*, const Int*, const double*, const double*, const Int*, const double*,
+                     const Int*, const double*, double*, const Int*, std::size_t, std::size_t);
 
 template <class Int>
 void fortran_gemm(HostFunction& function, const void* caller, const char* transpose_a, const char* transpose_b, const Int* m, const Int* n,

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -53,6 +54,7 @@ Settings read_settings() noexcept {
   if (const char* const text = value_of("SEMCACHE_BLAS_MALLOC"); text != nullptr && !read_number(text, s.large_block)) {
     base::raw_log("SEMCACHE_BLAS_MALLOC=\"%s\" has no effect: it is no whole number, such as 4096 or 1M", text);
   }
+  if (s.large_block != 0) s.large_block = std::max<std::size_t>(s.large_block, 4096);  // a block has whole pages
   if (const char* const text = value_of("SEMCACHE_BLAS_GUARD"); text != nullptr && !read_number(text, s.guard_pages)) {
     base::raw_log("SEMCACHE_BLAS_GUARD=\"%s\" has no effect: it is no whole number, such as 16", text);
   }
