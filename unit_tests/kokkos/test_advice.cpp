@@ -35,8 +35,8 @@ class Runtime {
 
 /// The sentence that has `part`; empty if there is none.
 std::string advice_with(const std::string& part) {
-  for (const std::string& sentence : semcache::trace::advice(semcache::statistics())) {
-    if (sentence.find(part) != std::string::npos) return sentence;
+  for (const semcache::trace::Advice& advice : semcache::trace::advice(semcache::statistics())) {
+    if (advice.text.find(part) != std::string::npos) return advice.text;
   }
   return {};
 }
@@ -226,5 +226,5 @@ KOKKOS_TEST(KokkosAdvice, WhereThingsAreAsTheyShouldBeNothingIsSaid) {
     EXPECT_EQ(host_y(4095), 2.0 * (4095 + round));
   }
   EXPECT_EQ(sum(x), 4095 * 4096 / 2.0 + 9 * 4096);
-  EXPECT_TRUE(semcache::trace::advice(semcache::statistics()).empty()) << semcache::trace::advice(semcache::statistics()).front();
+  EXPECT_TRUE(semcache::trace::advice(semcache::statistics()).empty()) << semcache::trace::advice(semcache::statistics()).front().text;
 }

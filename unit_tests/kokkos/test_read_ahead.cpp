@@ -188,8 +188,8 @@ KOKKOS_TEST(KokkosReadAhead, TheReportNamesArraysWhoseForecastLost) {
     written_h(n / 4) = sum;
   }
   std::string found;
-  for (const std::string& sentence : semcache::trace::advice(semcache::statistics())) {
-    if (sentence.rfind("Read ahead of host faults", 0) == 0) found = sentence;
+  for (const semcache::trace::Advice& advice : semcache::trace::advice(semcache::statistics())) {
+    if (advice.text.rfind("Read ahead of host faults", 0) == 0) found = advice.text;
   }
   EXPECT_NE(found.find("probed_mirror (120.0 KiB)"), std::string::npos) << found;  // 5 times 2 times 3 pages
   for (const char* other : {"swept", "written", "once"}) EXPECT_EQ(found.find(other), std::string::npos) << found;
