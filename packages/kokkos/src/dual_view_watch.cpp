@@ -25,8 +25,13 @@ struct Seen {
 thread_local Seen seen;
 
 void note_flags(const Kokkos_Profiling_SpaceHandle space, const char* label, const void* data, const std::uint64_t bytes) {
+  // A tool that was set behind this one calls it, and is called from here if SemCache has started since.
+  thread_local bool is_inside = false;
+  if (is_inside) return;
+  is_inside = true;
   if (std::strcmp(label, "DualView::modified_flags") == 0) seen = {true, nullptr, 0};
   if (next_tool != nullptr) next_tool(space, label, data, bytes);
+  is_inside = false;
 }
 
 // The first DualView of a program may be its first use of SemCache, and its flags come before its arrays. So this begins with the program.

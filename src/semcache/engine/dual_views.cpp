@@ -30,7 +30,7 @@ Obstacle DualViews::look_at(const Operand* operands, std::size_t count) {
     if (p.state != Pair::State::host_is_newer || std::none_of(operands, operands + count, is_device)) continue;
     if (const Obstacle o = hazards_.uses_of(*p.device)) return o;
     if (const Obstacle o = hazards_.uses_of(*p.host)) return o;
-    if (!differ(*p.device, *p.host)) continue;
+    if (!State::is_resident(*p.device, p.device->all()) || !differ(*p.device, *p.host)) continue;
     p.state = Pair::State::used_without_sync;
     p.used = trace::Place::here();
   }

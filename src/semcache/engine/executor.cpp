@@ -551,6 +551,7 @@ std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
     return bytes;
   }
   projection_.set_reachable(m, true);
+  const base::AtEnd unreachable([&] { projection_.set_reachable(m, false); });
   if (permits(from, range.size(), platform::Protection::read)) {
     DeviceState& d = s_.device_of(m);
     d.device->copy_from_device(s_.queues->id(d.to_host_queue), bytes.data(), from, range.size());
@@ -558,7 +559,6 @@ std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
   } else {
     s_.platform->read_behind(bytes.data(), from, range.size());
   }
-  projection_.set_reachable(m, false);
   return bytes;
 }
 

@@ -379,6 +379,9 @@ void HostAccess::settle_all_soon() {
     const Kept kept(m);
     if (t.try_run([&] { return settle(m, kept); }, patience)) left_out += (left_out.empty() ? "'" : ", '") + std::string(s_.name(m)) + "'";
   }
+  // What was fetched before may be under way still.
+  Transaction t(transactions_, patience);
+  if (t.try_run([&] { return hazards_.land_all(); }, patience)) left_out += std::string(left_out.empty() ? "" : ", ") + "what is being copied to the host";
   if (!left_out.empty()) {
     throw SystemError("not settled, because kernels use their content and have not ended: " + left_out + ". Let them end, then ask again");
   }

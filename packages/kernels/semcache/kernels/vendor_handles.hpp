@@ -42,8 +42,17 @@ struct VendorHandles {
   cusparseHandle_t sparse = nullptr;
 #endif
 
-  /// Exchanges these handles for those of Kokkos-Kernels, which makes its own where it has none yet.
-  /// @pre its GPU is current, or it has its handles
+  /// Makes the handles of Kokkos-Kernels, where it has none yet, for the GPU that is current.
+  static void let_kokkos_kernels_make_its_own() {
+#ifdef KOKKOSKERNELS_ENABLE_TPL_CUBLAS
+    (void)KokkosBlas::Impl::CudaBlasSingleton::singleton();
+#endif
+#ifdef KOKKOSKERNELS_ENABLE_TPL_CUSPARSE
+    (void)KokkosKernels::Impl::CusparseSingleton::singleton();
+#endif
+  }
+  /// Exchanges these handles for those of Kokkos-Kernels.
+  /// @pre Kokkos-Kernels has its handles
   void exchange() {
 #ifdef KOKKOSKERNELS_ENABLE_TPL_CUBLAS
     std::swap(blas, KokkosBlas::Impl::CudaBlasSingleton::singleton().handle);
@@ -96,15 +105,13 @@ class VendorHandlesOfGpus {
       return nullptr;
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    const bool is_first = handles_.empty();
-    VendorHandles& handles = handles_[device];
-    if (is_first) {
+    if (!is_ready_) {
       make_current(on(0).native());
-      VendorHandles nothing;
-      nothing.exchange();  // Kokkos-Kernels has its handles now
-      nothing.exchange();
+      VendorHandles::let_kokkos_kernels_make_its_own();
       Kokkos::push_finalize_hook([this] { destroy(); });
+      is_ready_ = true;
     }
+    VendorHandles& handles = handles_[device];
     make_current(exec.native());
     handles.make(device);
     return &handles;
@@ -116,9 +123,11 @@ class VendorHandlesOfGpus {
   void destroy() {
     for (auto& [device, handles] : handles_) handles.destroy();
     handles_.clear();
+    is_ready_ = false;
   }
 
   std::mutex mutex_;
+  bool is_ready_ = false;  ///< Kokkos-Kernels has its own handles, and Kokkos::finalize destroys these
   std::map<std::uint32_t, VendorHandles> handles_;
 };
 
