@@ -101,7 +101,7 @@ class Transaction : base::Uncopied {
   [[nodiscard]] Obstacle try_run(const Attempt& attempt, base::Patience& patience) {
     for (;;) {
       const Obstacle o = attempt();
-      if (!o || patience.over() || o.kind == Obstacle::Kind::devices) return o;  // a device that must end all its work cannot be asked
+      if (!o || patience.over()) return o;
       const bool perhaps_never_ends = o.kind == Obstacle::Kind::launches || o.kind == Obstacle::Kind::work;
       wait(perhaps_never_ends ? Obstacle::moment() : o);
     }
