@@ -323,6 +323,18 @@ void shared_mappings() {
   show("shared", a, small_bytes);
 }
 
+/// Calls the function in a thread whose stack is a block of the heap.
+void on_heap_stack(std::size_t size, void (*function)()) {
+  void* const memory = std::aligned_alloc(4096, size);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, memory, size);
+  pthread_t thread;
+  const auto call = [](void* f) -> void* { return reinterpret_cast<void (*)()>(f)(), nullptr; };
+  if (pthread_create(&thread, &attributes, call, reinterpret_cast<void*>(function)) == 0) pthread_join(thread, nullptr);
+  std::free(memory);
+}
+
 /// Operands on stacks: of the program, of a thread, and on a block of the heap that is a thread's stack.
 void stacks() {
   const auto work = [] {
@@ -336,15 +348,7 @@ void stacks() {
   };
   work();
   std::thread(work).join();
-  constexpr std::size_t size = std::size_t{900} << 10;
-  void* const memory = std::aligned_alloc(4096, size);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstack(&attributes, memory, size);
-  pthread_t thread;
-  static const std::function<void()> task = work;
-  if (pthread_create(&thread, &attributes, [](void*) -> void* { return task(), nullptr; }, nullptr) == 0) pthread_join(thread, nullptr);
-  std::free(memory);
+  on_heap_stack(std::size_t{900} << 10, work);
 }
 
 /// Overlapping operands of different sizes in one block, one after the other.
@@ -608,23 +612,14 @@ void real_crash() {
 
 /// A thread whose stack is a large block of the heap, and operands there.
 void large_stack() {
-  constexpr std::size_t size = std::size_t{8} << 20;
-  void* const memory = std::aligned_alloc(4096, size);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstack(&attributes, memory, size);
-  pthread_t thread;
-  const auto work = [](void*) -> void* {
+  on_heap_stack(std::size_t{8} << 20, [] {
     double a[small_count], b[small_count], c[small_count];
     for (std::size_t i = 0; i < small_count; ++i) a[i] = static_cast<double>(i % 7), b[i] = static_cast<double>(i % 5);
     small_product(a, b, c);
     double* inner = c;
     std::thread([&] { small_product(b, inner, a); }).join();
     show("stack", a, sizeof a);
-    return nullptr;
-  };
-  if (pthread_create(&thread, &attributes, work, nullptr) == 0) pthread_join(thread, nullptr);
-  std::free(memory);
+  });
 }
 
 /// Buffers that go beyond the operands in them, in calls that take them at once.

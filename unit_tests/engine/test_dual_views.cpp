@@ -22,7 +22,7 @@ Program::Options comparing() {
   return o;
 }
 
-/// A device array and a mirror, which the engine is told to be the sides of a DualView. Both have the content of write 1.
+/// A device array and a mirror with the content of write 1, of which the engine is told that they are the sides of a DualView.
 struct Sides : Program {
   explicit Sides(const Options& o) : Program(o), d(on_device(8192)), h(on_host(8192)) {
     host_write(h, h.all(), 1);
@@ -62,36 +62,26 @@ TEST(DualViews, NothingIsSaidWhereTheSidesAreEqual) {
 }
 
 TEST(CheckWrites, HostWritesOfEqualValuesAreNotMoved) {
-  Program p(comparing());
-  engine::Memory& d = p.on_device(8192);
-  engine::Memory& h = p.on_host(8192);
-  p.host_write(h, h.all(), 1);
-  p.copy(d, h);
-  p.expect_device(d, 1);
+  Sides p(comparing());
   const Counters before = p.counters();
-  p.host_write(h, h.all(), 1);
-  p.copy(d, h);
-  p.expect_device(d, 1);
+  p.host_write(p.h, p.h.all(), 1);
+  p.copy(p.d, p.h);
+  p.expect_device(p.d, 1);
   EXPECT_EQ(p.counters().h2d.bytes, before.h2d.bytes);
   EXPECT_EQ(p.counters().rewritten.bytes, 8192u);
-  p.host_write(h, {100, 101}, 2);
-  p.copy(d, h);
-  p.expect_device(d, {100, 101}, 2);
+  p.host_write(p.h, {100, 101}, 2);
+  p.copy(p.d, p.h);
+  p.expect_device(p.d, {100, 101}, 2);
   EXPECT_GT(p.counters().h2d.bytes, before.h2d.bytes);
   EXPECT_EQ(p.counters().rewritten.bytes, 8192u);
 }
 /// The device's content is compared when the kernel that makes it is done.
 TEST(CheckWrites, HostWritesOfWhatAKernelIsStillMakingAreCompared) {
-  Program p(comparing());
-  engine::Memory& d = p.on_device(8192);
-  engine::Memory& h = p.on_host(8192);
-  p.host_write(h, h.all(), 1);
-  p.copy(d, h);
-  p.expect_device(d, 1);
-  p.kernel_write(&stream, d, d.all(), 2);
-  p.host_write(h, h.all(), 1);
-  p.copy(d, h);
-  p.expect_device(d, 1);
+  Sides p(comparing());
+  p.kernel_write(&stream, p.d, p.d.all(), 2);
+  p.host_write(p.h, p.h.all(), 1);
+  p.copy(p.d, p.h);
+  p.expect_device(p.d, 1);
 }
 
 }  // namespace

@@ -2,25 +2,12 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <dlfcn.h>
+#include "next.hpp"  // of packages/syscalls
 
-#include <cstdlib>
+#include <dlfcn.h>
 
 /// For functions of the C library that this library interposes.
 namespace semcache::blas {
-
-/// Returns the next definition of the function behind the one in this library.
-template <class Function>
-Function* next(const char* name) noexcept {
-  void* const found = ::dlsym(RTLD_NEXT, name);
-  if (found == nullptr) std::abort();  // cannot happen: programs do not call functions that their C library lacks
-  return reinterpret_cast<Function*>(found);
-}
-#define SEMCACHE_NEXT(name)                                               \
-  ([]() noexcept {                                                        \
-    static decltype(&::name) const found = next<decltype(::name)>(#name); \
-    return found;                                                         \
-  }())
 
 /// Returns whether the code at this address belongs to this library, and so to the runtime.
 inline bool is_ours(const void* caller) noexcept {

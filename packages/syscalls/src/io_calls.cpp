@@ -5,8 +5,8 @@
 // instead of raising a fault that could be served. So the kernel gets private memory: a write sends the mirror's content from
 // there, and after a read exactly the bytes that arrived become the mirror's new content.
 #include "bounce.hpp"
+#include "next.hpp"
 
-#include <dlfcn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -15,25 +15,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 using namespace semcache::syscalls;
 
 namespace {
-
-/// Returns the next definition of the function behind the one in this library.
-template <class Function>
-Function* next(const char* name) noexcept {
-  void* const found = ::dlsym(RTLD_NEXT, name);
-  if (found == nullptr) std::abort();  // cannot happen: programs do not call functions that their C library lacks
-  return reinterpret_cast<Function*>(found);
-}
-#define SEMCACHE_NEXT(name)                                               \
-  ([]() noexcept {                                                        \
-    static decltype(&::name) const found = next<decltype(::name)>(#name); \
-    return found;                                                         \
-  }())
 
 constexpr std::size_t chunk_bytes = std::size_t{8} << 20;
 
