@@ -89,7 +89,7 @@ void* allocate_device(const char* label, std::size_t, std::uint32_t) {
   call("allocate_device");
   return &called;
 }
-void* allocate_host(const char* label, std::size_t, const void*, bool) {
+void* allocate_host(const char* label, std::size_t, const void*, base::Accesses) {
   EXPECT_NE(label, nullptr);
   call("allocate_host");
   return &called;

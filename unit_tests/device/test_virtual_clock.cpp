@@ -283,7 +283,7 @@ TEST(EmulatedMachine, ColumnsAreOneTransfer) {
   for (std::size_t c = 0; c < 4; ++c) {
     EXPECT_EQ(std::memcmp(d.memory[0] + c * (page / 4), d.host.data() + c * page, page / 4), 0) << c;
   }
-  d.device[0]->host_needs(d.host.data() + 3 * page + page / 4 - 1, 1, true);
+  d.device[0]->host_needs(d.host.data() + 3 * page + page / 4 - 1, 1, Access::write);
   d.device[1]->copy_to_device(d.queue[1], d.memory[1], d.host.data(), page);
   EXPECT_EQ(d.seconds(), 6) << "the host has waited for the last column";
   d.device[1]->copy_columns(d.queue[1], Device::Direction::to_device, d.memory[1], page, d.host.data(), page, 0, 3);
@@ -325,7 +325,7 @@ TEST(EmulatedMachine, TheHostWaitsForTransfersOfTheMemoryThatItNeeds) {
     Devices d;
     d.device[0]->copy_from_device(d.queue[0], d.host.data(), d.memory[0], page);                        // until 3
     d.device[0]->copy_to_device(d.device[0]->open_queue(), d.memory[0], d.host.data() + page, 2 * page);  // until 4
-    d.device[1]->host_needs(d.host.data() + c.at, 1, c.writes);
+    d.device[1]->host_needs(d.host.data() + c.at, 1, c.writes ? Access::write : Access::read);
     d.device[1]->copy_to_device(d.queue[1], d.memory[1], d.host.data() + page, page);
     EXPECT_EQ(d.seconds(), std::max(c.end, 4.0)) << c.what;
   }

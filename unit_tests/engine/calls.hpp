@@ -87,7 +87,7 @@ class World {
   /// Captures as many device arrays as fit for kernels outside semcache::Exec, which are submitted at unknown times.
   void use_natively() {
     try {
-      for (Array* a : {&d1, &d2, &d3, &pair_d, &announced_d}) e().foreign_uses.native_capture(*a->memory, false);
+      for (Array* a : {&d1, &d2, &d3, &pair_d, &announced_d}) e().foreign_uses.native_capture(*a->memory, timeline::Mode::reads);
     } catch (const OutOfMemory&) {
     }
   }
@@ -118,7 +118,7 @@ class World {
   Machine& machine() { return machine_; }
   Array on_device() { return {e().lifetimes.allocate_device(0, "device array", size), Bytes(size)}; }
   Array on_host(Memory* partner, bool announced = false) {
-    return {e().lifetimes.allocate_host("host array", size, partner, announced), Bytes(size)};
+    return {e().lifetimes.allocate_host("host array", size, partner, announced ? base::Accesses::announced : base::Accesses::watched), Bytes(size)};
   }
   void free(Array& a) {
     if (a.memory == nullptr) return;
@@ -290,7 +290,7 @@ inline void message(World& w, Array& a, bool on_device, bool in, std::size_t cou
   pieces.resize(count);
   const std::uint64_t n = 4 * page;
   TransitBuffer* buffer = nullptr;
-  if (!w.attempt([&] { buffer = w.e().buffers.take(n, on_device); })) return;
+  if (!w.attempt([&] { buffer = w.e().buffers.take(n, on_device ? base::Side::device : base::Side::host); })) return;
   const std::uint64_t position = 100;
   if (in) {
     std::memset(buffer->address, 77, n);
@@ -355,7 +355,7 @@ inline void persistent(World& w, Array& a) {
 
 inline void foreign_call(World& w, std::vector<device::DriverUse> uses, const std::function<void()>& made) {
   std::unique_ptr<engine::ForeignCall> call;
-  if (!w.attempt([&] { call = w.e().foreign_uses.begin_foreign_call(uses.data(), uses.size(), true); })) return;
+  if (!w.attempt([&] { call = w.e().foreign_uses.begin_foreign_call(uses.data(), uses.size(), engine::ForeignCall::Kind::launch); })) return;
   made();
   if (call != nullptr) w.e().foreign_uses.end_foreign_call(std::move(call));
 }
@@ -634,7 +634,7 @@ inline const std::vector<Scenario>& scenarios() {
       {"a native capture", "d1 d2 d3",
        [](World& w) {
          for (Array* a : {&w.d1, &w.d2, &w.d3}) {
-           if (!w.attempt([&] { w.e().foreign_uses.native_capture(*a->memory, a != &w.d3); })) continue;
+           if (!w.attempt([&] { w.e().foreign_uses.native_capture(*a->memory, timeline::mode_of(a != &w.d3)); })) continue;
            if (a != &w.d3) w.submit(*a, {0, page}, 68);
          }
        }},
@@ -682,7 +682,8 @@ inline const std::vector<Scenario>& scenarios() {
            Memory* made = nullptr;
            if (w.attempt([&] { made = w.e().lifetimes.allocate_device(0, announced ? "a" : "b", 3 * page); })) w.more.push_back({made, {}});
            Memory* side = nullptr;
-           if (made != nullptr && w.attempt([&] { side = w.e().lifetimes.allocate_host(announced ? "c" : "d", 3 * page, made, announced); }))
+           const auto accesses = announced ? base::Accesses::announced : base::Accesses::watched;
+           if (made != nullptr && w.attempt([&] { side = w.e().lifetimes.allocate_host(announced ? "c" : "d", 3 * page, made, accesses); }))
              w.more.push_back({side, {}});
          }
          Memory* large = nullptr;

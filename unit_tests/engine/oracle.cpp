@@ -257,7 +257,8 @@ bool Oracle::adopt(void* stream, engine::QueueIndex& queue) {
     return true;
   }
   const bool leased = random_.chance(5);
-  if (!attempt([&] { queue = machine_->engine().adopt_queue(device_of(stream), stream, {}, leased); })) return false;
+  const auto lease = leased ? engine::Engine::Lease::one_more : engine::Engine::Lease::none;
+  if (!attempt([&] { queue = machine_->engine().adopt_queue(device_of(stream), stream, {}, lease); })) return false;
   if (leased) ++leases_[stream];
   return true;
 }
@@ -643,7 +644,7 @@ void Oracle::native_launch() {
   void* const stream = foreign_stream(device_for(*a.device));
   const std::vector<FakeDevice::Touch> touches = parts.empty() ? Machine::touches(operands) : Machine::touches(operands, parts);
   order_program(stream, touches);
-  if (parts.empty() && !attempt([&] { machine_->engine().foreign_uses.native_capture(*a.device, writable); })) return;
+  if (parts.empty() && !attempt([&] { machine_->engine().foreign_uses.native_capture(*a.device, timeline::mode_of(writable)); })) return;
   std::vector<Expected> expected{expect(a)};
   for (const engine::Requirement& part : parts) {
     if (!attempt([&] { machine_->engine().access(*a.device, part.range, part.mode); })) return forget_overwritten(a, parts);
@@ -740,7 +741,9 @@ void Oracle::foreign_call() {
   }
   std::unique_ptr<engine::ForeignCall> call;
   if (!attempt([&] {
-        call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel, {queue, known ? stream : nullptr, devices});
+        const auto kind = kernel ? engine::ForeignCall::Kind::launch : engine::ForeignCall::Kind::transfer;
+        const engine::ForeignStream where{queue, known ? stream : nullptr, devices};
+        call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kind, where);
       })) {
     return;
   }
@@ -1313,7 +1316,7 @@ bool Oracle::take_buffer(Message& m) {
     if (!on_device && !m.memory->on_host() && m.pieces.size() == 1 && random_.chance(50)) {
       m.buffer = machine_->engine().buffers.take_beside(*m.memory, whole);
     }
-    if (m.buffer == nullptr) m.buffer = machine_->engine().buffers.take(m.pieces.back().end, on_device);
+    if (m.buffer == nullptr) m.buffer = machine_->engine().buffers.take(m.pieces.back().end, on_device ? base::Side::device : base::Side::host);
   });
 }
 

@@ -23,7 +23,7 @@ struct Exchange : Program {
     engine().lifetimes.deallocate(received);
     engine().lifetimes.deallocate(sent);
   }
-  Memory* announced_side(Memory& device) { return engine().lifetimes.allocate_host("buffer", size, &device, true); }
+  Memory* announced_side(Memory& device) { return engine().lifetimes.allocate_host("buffer", size, &device, base::Accesses::announced); }
 
   void pack(std::uint64_t seed) { kernel_write(&stream_a, *sent_device, {0, size}, seed); }
   void take(std::uint64_t seed) {

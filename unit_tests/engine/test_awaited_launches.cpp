@@ -18,7 +18,7 @@ void* const stream_b = &streams[1];
 
 /// A message that has arrived in the array.
 struct Arrival {
-  Arrival(Program& program, Memory& m) : p(program), buffer(p.engine().buffers.take(size, false)) {
+  Arrival(Program& program, Memory& m) : p(program), buffer(p.engine().buffers.take(size, base::Side::host)) {
     for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(7, i);
     const ByteRange all = m.all();
     p.engine().foreign_io.write_in(m, 0, &all, 1, *buffer, buffer->address);

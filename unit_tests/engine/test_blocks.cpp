@@ -221,7 +221,7 @@ TEST_P(Blocks, HaveBordersInTheMiddleOfCopies) {
   for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(seen[i], Machine::mix(1, 17 + i)) << i;
   EXPECT_EQ(p.counters().h2d.bytes, a.bytes) << "a copy within the device";
 
-  auto* const buffer = p.engine().buffers.take(n, false);
+  auto* const buffer = p.engine().buffers.take(n, base::Side::host);
   const ByteRange piece{0, n};
   p.engine().foreign_io.read_out(b, there, &piece, 1, *buffer, buffer->address);
   p.engine().foreign_io.settle_buffer(*buffer);
@@ -371,7 +371,7 @@ using Driver = device::DriverUse::Kind;
 /// A raw kernel, reported by the driver watch, that is given the address of the first byte of `part`, and reads or writes it.
 void raw_kernel(InBlocks& p, Memory& m, ByteRange part, std::uint64_t seed, std::vector<std::byte>* seen = nullptr) {
   const device::DriverUse use{m.address + part.begin, 0, Driver::argument, 0};
-  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch);
   std::byte* const base = m.address;
   p.device().launch(nullptr, {{base + part.begin, part.size(), seed > 0}}, [base, part, seed, seen] {
     if (seen != nullptr) seen->assign(base + part.begin, base + part.end);
@@ -423,9 +423,9 @@ TEST(BlocksOutsideLaunches, ThatNobodyAnnouncedAreTheWholeArray) {
   InBlocks p;
   Memory& d = p.written_by_host(12 * block, 1);
   const device::DriverUse use{d.address, 0, Driver::argument, 0};
-  EXPECT_THROW((void)p.engine().foreign_uses.begin_foreign_call(&use, 1, true), OutOfMemory);
+  EXPECT_THROW((void)p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch), OutOfMemory);
   const device::DriverUse copy{d.address + 3 * block, 2 * block, Driver::read, 0};
-  auto call = p.engine().foreign_uses.begin_foreign_call(&copy, 1, false);
+  auto call = p.engine().foreign_uses.begin_foreign_call(&copy, 1, engine::ForeignCall::Kind::transfer);
   ASSERT_NE(call, nullptr);
   EXPECT_TRUE(d.blocks.mapped(ByteRange{3 * block, 5 * block})) << "a copy of the driver's tells which bytes it uses";
   p.engine().foreign_uses.end_foreign_call(std::move(call));
@@ -472,7 +472,7 @@ TEST(BlocksUnderAttack, ADriverCopyIsNotConfinedToWhatSomebodyElseAnnounced) {
   const device::DriverUse uses[] = {{a.address + target.begin, target.size(), Driver::write, 0}, {b.address, source.size(), Driver::read, 0}};
   std::unique_ptr<engine::ForeignCall> call;
   try {
-    call = p.engine().foreign_uses.begin_foreign_call(uses, 2, false);
+    call = p.engine().foreign_uses.begin_foreign_call(uses, 2, engine::ForeignCall::Kind::transfer);
   } catch (const OutOfMemory&) {
     return;  // 10 blocks do not fit 8
   }
@@ -495,7 +495,7 @@ TEST(BlocksUnderAttack, AWriteOfADriverCopyIsNoted) {
   const device::DriverUse uses[] = {{a.address + target.begin, target.size(), Driver::write, 0}, {b.address, 7 * block, Driver::read, 0}};
   std::unique_ptr<engine::ForeignCall> call;
   try {
-    call = p.engine().foreign_uses.begin_foreign_call(uses, 2, false);
+    call = p.engine().foreign_uses.begin_foreign_call(uses, 2, engine::ForeignCall::Kind::transfer);
   } catch (const OutOfMemory&) {
     return;
   }
@@ -519,7 +519,7 @@ TEST(BlocksUnderAttack, ADriverCopyOfAnArrayThatIsAnnouncedAsAWhole) {
   Memory& b = p.written_by_host(20 * block, 2);
   p.engine().access(a, a.all(), Access::read);
   const device::DriverUse uses[] = {{a.address, 5 * block, Driver::read, 0}, {b.address, 5 * block, Driver::read, 0}};
-  EXPECT_THROW((void)p.engine().foreign_uses.begin_foreign_call(uses, 2, false), OutOfMemory);
+  EXPECT_THROW((void)p.engine().foreign_uses.begin_foreign_call(uses, 2, engine::ForeignCall::Kind::transfer), OutOfMemory);
 }
 
 struct Order : plan::Observer {
@@ -610,7 +610,7 @@ TEST(BlocksUnderAttack, WhatIsAnnouncedStaysUntilAKernelIsSubmitted) {
   Memory& b = p.written_by_host(6 * block, 2);
   p.engine().access(a, a.all(), Access::read);
   const device::DriverUse copy{c.address, 100, Driver::read, 0};
-  auto call = p.engine().foreign_uses.begin_foreign_call(&copy, 1, false);
+  auto call = p.engine().foreign_uses.begin_foreign_call(&copy, 1, engine::ForeignCall::Kind::transfer);
   ASSERT_NE(call, nullptr);
   p.engine().foreign_uses.end_foreign_call(std::move(call));
   try {
@@ -719,7 +719,7 @@ void arguments_of_two_tiles(std::uint64_t blocks) {
   std::memcpy(a.header, &record, sizeof record);
   const auto copy_argument = [&](std::uint64_t at) {
     const device::DriverUse use{a.address + at, 0, Driver::listed, record | 1};
-    auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, false);
+    auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::transfer);
     ASSERT_NE(call, nullptr);
     p.engine().foreign_uses.end_foreign_call(std::move(call));
   };
@@ -730,7 +730,7 @@ void arguments_of_two_tiles(std::uint64_t blocks) {
   p.expect_host(h, one, 1);  // the host has read the tile before the kernel is launched
   p.engine().access(a, two, Access::read_write);
   copy_argument(two.begin);
-  auto call = p.engine().foreign_uses.begin_foreign_call(nullptr, 0, true);
+  auto call = p.engine().foreign_uses.begin_foreign_call(nullptr, 0, engine::ForeignCall::Kind::launch);
   ASSERT_NE(call, nullptr);
   ASSERT_TRUE(a.blocks.mapped(one) && a.blocks.mapped(two));
   p.device().launch(nullptr, {{a.address + one.begin, block, true}, {a.address + two.begin, block, true}}, [&a, one, two] {
@@ -825,7 +825,7 @@ TEST(BlocksUnderAttack, ACopyBetweenOtherMemoryAndAnArrayBeyondTheBudget) {
 TEST(BlocksUnderAttack, AMessageBeyondTheBudget) {
   InBlocks p;
   Memory& d = p.written_by_host(20 * block, 1);
-  auto* const buffer = p.engine().buffers.take(d.bytes, false);
+  auto* const buffer = p.engine().buffers.take(d.bytes, base::Side::host);
   const ByteRange piece{0, d.bytes};
   EXPECT_NO_THROW(p.engine().foreign_io.read_out(d, 0, &piece, 1, *buffer, buffer->address));
   p.engine().foreign_io.settle_buffer(*buffer);

@@ -166,7 +166,7 @@ TEST(Copies, OfAMirrorThatIsHeldTwiceAndBecomesOpenKeepTheirContent) {
 TEST(Copies, FromTheArrayOfAnAnnouncedSideHaveTheContentOfTheCall) {
   Program p;
   Memory& d = p.on_device(size);
-  Memory* const h = p.engine().lifetimes.allocate_host("announced", size, &d, true);
+  Memory* const h = p.engine().lifetimes.allocate_host("announced", size, &d, base::Accesses::announced);
   Memory& other = p.on_device(size);
   p.engine().access(*h, h->all(), Access::overwrite);
   p.host_write(*h, h->all(), 1);
@@ -413,9 +413,9 @@ TEST(Residency, WhatALaunchThatIsNotSubmittedYetWillUseStays) {
   Program p(o);
   Memory& first = p.on_device(size);
   Memory& second = p.on_device(size);
-  p.engine().foreign_uses.native_capture(first, true);
+  p.engine().foreign_uses.native_capture(first, timeline::Mode::writes);
 
-  EXPECT_THROW(p.engine().foreign_uses.native_capture(second, true), OutOfMemory);
+  EXPECT_THROW(p.engine().foreign_uses.native_capture(second, timeline::Mode::writes), OutOfMemory);
 
   EXPECT_NE(first.flags.load() & Memory::resident, 0u);
 }
@@ -479,7 +479,7 @@ TEST(Check, WhatANativeKernelMayUseStaysReachable) {
     if (every) {
       p.engine().foreign_uses.native_capture_of_all();
     } else {
-      p.engine().foreign_uses.native_capture(d, true);
+      p.engine().foreign_uses.native_capture(d, timeline::Mode::writes);
     }
     p.device().check_accessible(d.address, size);
   }

@@ -142,7 +142,7 @@ TEST_P(Derivations, EndWithEveryChangeOfAnInput) {
        }},
       {"an announced use", [](Deriving& p) { p.engine().access(p.d, ByteRange{5, 6}, Access::read_write); }},
       {"a message", [](Deriving& p) {
-         auto* const buffer = p.engine().buffers.take(100, false);
+         auto* const buffer = p.engine().buffers.take(100, base::Side::host);
          const ByteRange piece{0, 100};
          p.engine().foreign_io.write_in(p.d, 50, &piece, 1, *buffer, buffer->address);
          p.device().synchronize_device();
@@ -165,7 +165,7 @@ TEST_P(Derivations, EndWithEveryChangeOfAnInput) {
 TEST_P(Derivations, EndWithAWriteThatWasAnnouncedBefore) {
   const auto raw_kernel = [](Deriving& p) {
     const device::DriverUse use{p.d.address + page, 0, device::DriverUse::Kind::argument, 0};
-    auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+    auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch);
     p.device().launch(&streams[3], {{p.d.address, size, true}}, [&p] { p.d.address[page + 5] = std::byte{99}; });
     p.engine().foreign_uses.end_foreign_call(std::move(call));
     p.device().synchronize_device();
@@ -397,7 +397,7 @@ TEST_P(Derivations, OfAnOpenMirrorAreNotFound) {
   };
   EXPECT_FALSE(ask());
   const device::DriverUse use{mirror.address, 0, device::DriverUse::Kind::argument, 0};
-  if (auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true)) p.engine().foreign_uses.end_foreign_call(std::move(call));
+  if (auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch)) p.engine().foreign_uses.end_foreign_call(std::move(call));
   ASSERT_TRUE(mirror.open);
   EXPECT_FALSE(ask());
   EXPECT_FALSE(ask());
@@ -426,7 +426,7 @@ TEST_P(Derivations, OfAFreedArrayAreRefused) {
 
   Memory& m = p.on_device(size);
   p.kernel_write(&streams[0], m, m.all(), 3);
-  p.engine().foreign_uses.native_capture(m, true);
+  p.engine().foreign_uses.native_capture(m, timeline::Mode::writes);
   bool waited = false;
   p.when_unlocked([&] {
     waited = true;

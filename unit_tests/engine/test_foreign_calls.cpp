@@ -23,9 +23,10 @@ void* const stream_c = &streams[2];
 
 struct Foreign : Program {
   using Call = std::unique_ptr<engine::ForeignCall>;
+  static constexpr engine::ForeignCall::Kind no_launch = engine::ForeignCall::Kind::transfer;
 
-  Call before(std::vector<DriverUse> uses, bool launches = true) {
-    return engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), launches);
+  Call before(std::vector<DriverUse> uses, engine::ForeignCall::Kind kind = engine::ForeignCall::Kind::launch) {
+    return engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kind);
   }
   void after(Call call) {
     if (call != nullptr) engine().foreign_uses.end_foreign_call(std::move(call));
@@ -47,7 +48,7 @@ struct Foreign : Program {
     after(std::move(call));
   }
   /// A driver's copy out of or into it.
-  void copied(Memory& m, Kind kind) { after(before({transfer(m, kind)}, false)); }
+  void copied(Memory& m, Kind kind) { after(before({transfer(m, kind)}, Foreign::no_launch)); }
   [[nodiscard]] std::uint64_t unannounced() const { return counters().unannounced; }
   /// As frameworks do it: the first word of the header is the record, and closures have it in front of the address.
   static std::uintptr_t make_handle(Memory& m) {
@@ -73,7 +74,7 @@ TEST(ForeignCalls, WhatACallOfBothSidesHasWrittenIsASourceAgain) {
   Memory& h = p.on_host(size, &d);
   Memory& other = p.on_device(size);
   p.host_write(h, h.all(), 1);
-  Foreign::Call call = p.before({Foreign::transfer(d, Kind::write), Foreign::transfer(h, Kind::read)}, false);
+  Foreign::Call call = p.before({Foreign::transfer(d, Kind::write), Foreign::transfer(h, Kind::read)}, Foreign::no_launch);
   p.submit(stream_b, d, 2);
   p.after(std::move(call));
   p.expect_host(h, 2);
@@ -105,7 +106,7 @@ TEST(ForeignCalls, WhatARefusedCallOfBothSidesWouldHaveWrittenIsASourceAgain) {
     bool refused = false;
     try {
       p.after(p.before({Foreign::transfer(d1, Kind::write), {h1.address, 8, Kind::read, 0},
-                        Foreign::transfer(d2, Kind::write), {h2.address, 8, Kind::read, 0}}, false));
+                        Foreign::transfer(d2, Kind::write), {h2.address, 8, Kind::read, 0}}, Foreign::no_launch));
     } catch (const Error&) {
       refused = true;
       ++refusals;
@@ -165,7 +166,7 @@ TEST(ForeignCalls, ACopyOutChangesNothing) {
 TEST(ForeignCalls, ACaptureCoversTheNextLaunchWithThatHandleOnly) {
   Shared p;
   const std::uintptr_t record = Foreign::make_handle(p.d);
-  p.engine().foreign_uses.native_capture(p.d, false);
+  p.engine().foreign_uses.native_capture(p.d, timeline::Mode::reads);
   p.after(p.before({Foreign::argument(p.d, record)}));  // its launch
   EXPECT_EQ(p.unannounced(), 0u);
   const std::uint64_t moved = p.counters().d2h.bytes;
@@ -176,7 +177,7 @@ TEST(ForeignCalls, ACaptureCoversTheNextLaunchWithThatHandleOnly) {
   p.copy(p.h, p.d);
   p.expect_host(p.h, 2);
 
-  p.engine().foreign_uses.native_capture(p.d, false);
+  p.engine().foreign_uses.native_capture(p.d, timeline::Mode::reads);
   p.raw_write(stream_b, p.d, 3);  // another kernel, by its bare pointer
   p.copy(p.h, p.d);
   p.expect_host(p.h, 3);
@@ -285,14 +286,14 @@ TEST(ForeignCalls, CopiesBetweenTheSidesOfOneArray) {
     p.host_write(h, h.all(), 1);
     std::vector<DriverUse> uses{Foreign::transfer(d, Kind::write), Foreign::transfer(h, Kind::read)};
     if (host_first) std::swap(uses[0], uses[1]);
-    Foreign::Call call = p.before(uses, false);
+    Foreign::Call call = p.before(uses, Foreign::no_launch);
     EXPECT_NE(Program::protection(p, h, 0), platform::Protection::none) << "the driver reads it now";
     p.after(std::move(call));
     p.expect_host(h, 1);
     p.expect_device(d, 1);
 
     p.raw_write(stream_b, d, 2);
-    call = p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(h, Kind::write)}, false);
+    call = p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(h, Kind::write)}, Foreign::no_launch);
     EXPECT_EQ(Program::protection(p, h, 0), platform::Protection::read_write) << "the driver writes it now";
     p.after(std::move(call));
     p.expect_host(h, 2);
@@ -304,7 +305,7 @@ TEST(ForeignCalls, AWriteOfPartOfAMirrorKeepsTheRest) {
   Shared p;
   p.kernel_write(stream_a, p.d, p.d.all(), 2);
   p.copy(p.h, p.d);
-  Foreign::Call call = p.before({{p.h.address + 100, 50, Kind::write, 0}}, false);
+  Foreign::Call call = p.before({{p.h.address + 100, 50, Kind::write, 0}}, Foreign::no_launch);
   EXPECT_EQ(call, nullptr) << "no device memory is used";
   p.expect_host(p.h, {0, size}, 2);
 }
@@ -339,7 +340,7 @@ TEST(ForeignCalls, ListedAndRecordedArraysAreUsedByEachLaunch) {
     Memory& d = p.on_device(size);
     Memory& other = p.on_device(size);
     Memory& h = p.on_host(size);
-    EXPECT_EQ(p.before({Foreign::word(d, kind)}, false), nullptr);
+    EXPECT_EQ(p.before({Foreign::word(d, kind)}, Foreign::no_launch), nullptr);
     EXPECT_TRUE(p.engine().foreign_uses.any_listed());
     for (std::uint64_t round = 0; round < 3; ++round) {
       p.host_write(h, h.all(), 10 + round);
@@ -368,10 +369,10 @@ TEST(ForeignCalls, ViewsThatLieInAnArrayLeadToAnyArray) {
     p.copy(inner, h);
     outer.holds_handles.store(true);
     const std::uintptr_t handle = way == by_its_address ? 0 : Foreign::make_handle(outer);
-    if (way == by_a_captured_handle || way == by_copied_arguments) p.engine().foreign_uses.native_capture(outer, false);
+    if (way == by_a_captured_handle || way == by_copied_arguments) p.engine().foreign_uses.native_capture(outer, timeline::Mode::reads);
     std::vector<DriverUse> arguments{Foreign::argument(outer, handle)};
     if (way == by_copied_arguments || way == by_a_graph) {
-      Foreign::Call copied = p.before({Foreign::word(outer, way == by_a_graph ? Kind::recorded : Kind::listed, handle)}, false);
+      Foreign::Call copied = p.before({Foreign::word(outer, way == by_a_graph ? Kind::recorded : Kind::listed, handle)}, Foreign::no_launch);
       EXPECT_TRUE(copied == nullptr || copied->uses.size() == 1);
       p.after(std::move(copied));
       arguments.clear();
@@ -393,7 +394,7 @@ TEST(ForeignCalls, ArgumentsOnTheirWayAreNobodyElses) {
     auto p = std::make_unique<Foreign>();
     Memory& d = p->on_device(size);
     const std::uintptr_t handle = Foreign::make_handle(d);
-    p->after(p->before({Foreign::word(d, Kind::listed, handle)}, false));
+    p->after(p->before({Foreign::word(d, Kind::listed, handle)}, Foreign::no_launch));
     EXPECT_TRUE(p->engine().foreign_uses.any_listed());
     if (another_engine) {
       p.reset();
@@ -420,13 +421,13 @@ TEST(ForeignCalls, ArgumentsOnTheirWayEndWithTheirThread) {
   for (int i = 0; i < 8; ++i) {
     std::thread([&] {
       EXPECT_FALSE(p.engine().foreign_uses.any_listed());
-      p.after(p.before({Foreign::word(d, Kind::listed, handle)}, false));
+      p.after(p.before({Foreign::word(d, Kind::listed, handle)}, Foreign::no_launch));
       EXPECT_TRUE(p.engine().foreign_uses.any_listed());
     }).join();
     EXPECT_FALSE(p.engine().foreign_uses.any_listed());
     std::thread([&] {
       const std::uintptr_t own = Foreign::make_handle(other);
-      p.after(p.before({Foreign::word(other, Kind::listed, own)}, false));
+      p.after(p.before({Foreign::word(other, Kind::listed, own)}, Foreign::no_launch));
       Foreign::Call call = p.before({});
       ASSERT_NE(call, nullptr);
       ASSERT_EQ(call->uses.size(), 1u);
@@ -445,8 +446,8 @@ TEST(ForeignCalls, AnArrayAmongTheArgumentsAndAtTheTargetOfTheirCopy) {
   p.host_write(h, h.all(), 1);
   p.copy(d, h);
   p.copy(other, h);
-  p.engine().foreign_uses.native_capture(d, true);
-  p.after(p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(other, Kind::write), Foreign::word(d, Kind::listed, handle)}, false));
+  p.engine().foreign_uses.native_capture(d, timeline::Mode::writes);
+  p.after(p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(other, Kind::write), Foreign::word(d, Kind::listed, handle)}, Foreign::no_launch));
   Foreign::Call call = p.before({});
   ASSERT_NE(call, nullptr);
   ASSERT_EQ(call->uses.size(), 1u);
@@ -470,9 +471,9 @@ TEST(ForeignCalls, ArgumentsOnTheirWayWhoseCaptureHasEnded) {
     p.host_write(h, h.all(), 1);
     p.copy(used, h);
     const std::uintptr_t handle = Foreign::make_handle(d);
-    p.engine().foreign_uses.native_capture(d, true);
+    p.engine().foreign_uses.native_capture(d, timeline::Mode::writes);
     p.fill(other, 7);
-    p.after(p.before({Foreign::word(d, Kind::listed, handle)}, false));
+    p.after(p.before({Foreign::word(d, Kind::listed, handle)}, Foreign::no_launch));
     p.copy(h, used);
     p.expect_host(h, 1);
     Foreign::Call call = p.before({});
@@ -514,12 +515,12 @@ TEST(ForeignCalls, HandlesOfHostSidesAreNoPointers) {
   const std::uintptr_t of_d = Foreign::make_handle(d);
   const std::uintptr_t of_h = Foreign::make_handle(h);
   p.host_write(h, h.all(), 1);
-  EXPECT_EQ(p.before({Foreign::word(d, Kind::recorded, of_d), Foreign::word(h, Kind::recorded, of_h)}, false), nullptr);
+  EXPECT_EQ(p.before({Foreign::word(d, Kind::recorded, of_d), Foreign::word(h, Kind::recorded, of_h)}, Foreign::no_launch), nullptr);
   Foreign::Call call = p.before({});  // the graph that was recorded
   p.submit(stream_b, d, 2);
   p.after(std::move(call));
   p.expect_host(h, 2);
-  p.engine().foreign_uses.native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, timeline::Mode::writes);
   call = p.before({Foreign::argument(d, of_d), Foreign::argument(h, of_h)});
   p.submit(stream_b, d, 3);
   p.after(std::move(call));
@@ -534,7 +535,7 @@ TEST(ForeignCalls, ShiftedCopyBetweenTheSidesOfOneArray) {
   p.raw_write(stream_b, d, 2);
   p.device().synchronize_device();
   // cudaMemcpy(d.data() + 8, h.data(), size - 8)
-  Foreign::Call call = p.before({{d.address + 8, size - 8, Kind::write, 0}, {h.address, size - 8, Kind::read, 0}}, false);
+  Foreign::Call call = p.before({{d.address + 8, size - 8, Kind::write, 0}, {h.address, size - 8, Kind::read, 0}}, Foreign::no_launch);
   EXPECT_NE(Program::protection(p, h, 0), platform::Protection::none);
   std::byte* const base = d.address;
   p.device().launch(nullptr, {{base, size, true}}, [base] { std::memmove(base + 8, base, size - 8); });
@@ -556,7 +557,7 @@ TEST(ForeignCalls, ShiftedCopyUnderCheckWrites) {
   p.expect_device(d, 2);
   p.copy(x, d);
   std::vector<DriverUse> uses{{d.address + 8, size - 8, Kind::write, 0}, {h.address, size - 8, Kind::read, 0}};
-  auto call = p.engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), false);
+  auto call = p.engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), engine::ForeignCall::Kind::transfer);
   std::byte* const base = d.address;
   p.device().launch(nullptr, {{base, size, true}}, [base] { std::memmove(base + 8, base, size - 8); });
   p.engine().foreign_uses.end_foreign_call(std::move(call));
@@ -573,7 +574,7 @@ TEST(ForeignCalls, AListedArrayIsFreedWhileTheCallWaits) {
     Memory& a = p.on_device(size);
     Memory& ha = p.on_host(size);
     Memory& l = p.on_device(size);
-    (void)p.before({Foreign::word(l, Kind::listed)}, false);
+    (void)p.before({Foreign::word(l, Kind::listed)}, Foreign::no_launch);
     p.raw_write(stream_b, a, 1);  // an unknown use is pending
     p.host_write(ha, ha.all(), 5);
     p.copy(a, ha);                // stale
@@ -623,7 +624,7 @@ TEST(ForeignCalls, EvictedAndPartlyBroughtBackWhileTheHostSideIsFetched) {
     // the freed memory is another's for a while
     p.engine().copies.copy(some.data(), d.address, page);
   };
-  Foreign::Call call = p.before({{d.address, big, Kind::read, 0}, {m.address, big, Kind::read, 0}}, false);
+  Foreign::Call call = p.before({{d.address, big, Kind::read, 0}, {m.address, big, Kind::read, 0}}, Foreign::no_launch);
   ASSERT_NE(call, nullptr);
   const bool fresh = (d.flags.load() & Memory::is_fresh) != 0;
   std::vector<std::byte> out(big);
@@ -648,7 +649,7 @@ TEST(ForeignCalls, BatchThatOverwritesBothHoldersOfAValue) {
   p.expect_device(d2, 1);
   p.copy(third, d1);
   Foreign::Call call = p.before({Foreign::transfer(d1, Kind::write), {h1.address, 8, Kind::read, 0},
-                                 Foreign::transfer(d2, Kind::write), {h2.address, 8, Kind::read, 0}}, false);
+                                 Foreign::transfer(d2, Kind::write), {h2.address, 8, Kind::read, 0}}, Foreign::no_launch);
   p.submit(stream_a, d1, 2);
   p.submit(stream_b, d2, 3);
   p.after(std::move(call));
@@ -669,7 +670,7 @@ TEST(ForeignCalls, TheOtherHolderOfWhatACallOverwritesGoesMeanwhile) {
     p.copy(holds, d);
     p.engine().copies.settle(holds, holds.all());
     p.copy(wants, d);
-    Foreign::Call call = p.before({Foreign::transfer(d, Kind::write), {h.address, page, Kind::read, 0}}, false);
+    Foreign::Call call = p.before({Foreign::transfer(d, Kind::write), {h.address, page, Kind::read, 0}}, Foreign::no_launch);
     if (by_host) p.host_write(holds, holds.all(), 5);
     else p.kernel_write(stream_a, holds, holds.all(), 5);
     p.submit(stream_a, d, 7);
@@ -690,8 +691,8 @@ TEST(ForeignCalls, AKernelWhoseArgumentsAreCopiedFirst) {
   p.raw_write(stream_b, b, 3);
   p.copy(hb, b);
   const std::uintptr_t record = Foreign::make_handle(d);
-  p.engine().foreign_uses.native_capture(d, true);
-  p.after(p.before({Foreign::word(d, Kind::listed, record)}, false));  // cudaMemcpyToSymbolAsync
+  p.engine().foreign_uses.native_capture(d, timeline::Mode::writes);
+  p.after(p.before({Foreign::word(d, Kind::listed, record)}, Foreign::no_launch));  // cudaMemcpyToSymbolAsync
   p.expect_host(hb, 3);                                                // another thread waits for the device
   p.after(p.before({}));                                               // the launch, without arguments
   p.submit(stream_c, d, 4);
@@ -706,7 +707,7 @@ TEST(ForeignCalls, TheHostWritesBetweenACaptureAndItsLaunch) {
   const std::uintptr_t record = Foreign::make_handle(d);
   p.raw_write(stream_b, d, 1);
   p.expect_host(h, 1);
-  p.engine().foreign_uses.native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, timeline::Mode::writes);
   p.engine().access(h, h.all(), Access::overwrite);  // between capture and launch (a functor that is kept)
   Foreign::Call call = p.before({Foreign::argument(d, record)});
   p.submit(stream_c, d, 4);
@@ -731,7 +732,7 @@ TEST(ForeignCalls, TheHostSideIsClosedAgainWhenTheDeviceSideWasEvicted) {
       evicted = (d.flags.load() & Memory::resident) == 0;
     };
   };
-  Foreign::Call call = p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(h, Kind::write)}, false);
+  Foreign::Call call = p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(h, Kind::write)}, Foreign::no_launch);
   EXPECT_TRUE(evicted);
   EXPECT_EQ(Program::protection(p, h, 0), platform::Protection::read_write) << "the driver writes it now";
   p.after(std::move(call));
@@ -746,7 +747,7 @@ TEST(ForeignCalls, BatchThatSwapsTwoArrays) {
   p.host_write(h1, h1.all(), 1);
   p.host_write(h2, h2.all(), 2);
   Foreign::Call call = p.before({Foreign::transfer(d1, Kind::write), Foreign::transfer(h2, Kind::read),
-                                 Foreign::transfer(d2, Kind::write), Foreign::transfer(h1, Kind::read)}, false);
+                                 Foreign::transfer(d2, Kind::write), Foreign::transfer(h1, Kind::read)}, Foreign::no_launch);
   p.submit(stream_a, d1, 2);
   p.submit(stream_b, d2, 1);
   p.after(std::move(call));
@@ -762,7 +763,7 @@ TEST(ForeignCalls, TheHostReadsBetweenACaptureAndItsLaunch) {
   const std::uintptr_t record = Foreign::make_handle(d);
   p.raw_write(stream_b, d, 1);
   p.device().synchronize_device();
-  p.engine().foreign_uses.native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, timeline::Mode::writes);
   p.expect_host(h, 1);
   Foreign::Call call = p.before({Foreign::argument(d, record)});
   p.submit(stream_c, d, 4);
@@ -783,7 +784,7 @@ TEST(ForeignCalls, ArraysWithoutBytes) {
 TEST(ForeignCalls, AnArrayThatIsFreedMeanwhileIsNoLongerUsed) {
   Foreign p;
   Memory& d = p.on_device(size);
-  (void)p.before({Foreign::word(d, Kind::listed)}, false);
+  (void)p.before({Foreign::word(d, Kind::listed)}, Foreign::no_launch);
   p.free(d);
   EXPECT_EQ(p.before({}), nullptr);
   EXPECT_EQ(p.before({{nullptr, 0, Kind::argument, 0}}), nullptr);

@@ -19,7 +19,7 @@ TEST(ForeignIo, ExactlyThePiecesCrossAndAreComplete) {
   Program p;
   Memory& d = p.on_device(size);
   p.kernel_write(&stream_a, d, d.all(), 1);
-  TransitBuffer* buffer = p.engine().buffers.take(size, false);
+  TransitBuffer* buffer = p.engine().buffers.take(size, base::Side::host);
   const ByteRange pieces[] = {{10, 20}, {3000, 7001}};
 
   p.engine().foreign_io.read_out(d, 5, pieces, 2, *buffer, buffer->address);
@@ -38,7 +38,7 @@ TEST(ForeignIo, I4AReaderElsewhereKeepsWhatWasOverwritten) {
   Memory& h = p.on_host(size);
   p.kernel_write(&stream_a, d, d.all(), 1);
   p.copy(h, d);
-  TransitBuffer* buffer = p.engine().buffers.take(size, false);
+  TransitBuffer* buffer = p.engine().buffers.take(size, base::Side::host);
   for (std::uint64_t i = 0; i < 100; ++i) buffer->address[i] = Machine::mix(2, 1000 + i);
   const ByteRange piece{0, 100};
 
@@ -54,7 +54,7 @@ TEST(ForeignIo, I4AReaderElsewhereKeepsWhatWasOverwritten) {
 TEST(ForeignIo, ABufferIsWrittenAgainOnlyAfterItWasRead) {
   Program p;
   Memory& d = p.on_device(size);
-  TransitBuffer* buffer = p.engine().buffers.take(size, false);
+  TransitBuffer* buffer = p.engine().buffers.take(size, base::Side::host);
   for (std::uint64_t round = 1; round <= 5; ++round) {
     p.engine().foreign_io.settle_buffer(*buffer);
     for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(round, i);
@@ -69,26 +69,26 @@ TEST(ForeignIo, BuffersAreReusedAndTheirMemoryIsBounded) {
   Program p;
   Memory& d = p.on_device(size);
   const ByteRange piece = d.all();
-  TransitBuffer* first = p.engine().buffers.take(size, false);
+  TransitBuffer* first = p.engine().buffers.take(size, base::Side::host);
   std::byte* const address = first->address;
   p.engine().buffers.give(first);
-  TransitBuffer* again = p.engine().buffers.take(size, false);
+  TransitBuffer* again = p.engine().buffers.take(size, base::Side::host);
   EXPECT_EQ(again->address, address);
   for (std::uint64_t i = 0; i < size; ++i) again->address[i] = Machine::mix(1, i);
   p.engine().foreign_io.write_in(d, 0, &piece, 1, *again, again->address);
   p.engine().buffers.give(again);
 
-  TransitBuffer* other = p.engine().buffers.take(size, false);
+  TransitBuffer* other = p.engine().buffers.take(size, base::Side::host);
   EXPECT_NE(other->address, address) << "the device has not read it yet";
   p.engine().buffers.give(other);
   p.expect_device(d, 1);
   constexpr std::uint64_t large = 60u << 20;
   for (int i = 0; i < 6; ++i) {
     std::vector<TransitBuffer*> taken;
-    for (int k = 0; k < 5; ++k) taken.push_back(p.engine().buffers.take(large, false));
+    for (int k = 0; k < 5; ++k) taken.push_back(p.engine().buffers.take(large, base::Side::host));
     for (TransitBuffer* b : taken) p.engine().buffers.give(b);
   }
-  TransitBuffer* huge = p.engine().buffers.take(100u << 20, false);
+  TransitBuffer* huge = p.engine().buffers.take(100u << 20, base::Side::host);
   EXPECT_FALSE(huge->pooled);
   p.engine().buffers.give(huge);
 }
@@ -101,8 +101,8 @@ struct Repeated {
   std::vector<ByteRange> pieces;
   TransitBuffer* buffer;
 
-  Repeated(Program& program, Memory& memory, std::uint64_t at, std::vector<ByteRange> what, bool on_device)
-      : p(program), m(memory), position(at), pieces(std::move(what)), buffer(p.engine().buffers.take(size, on_device)) {}
+  Repeated(Program& program, Memory& memory, std::uint64_t at, std::vector<ByteRange> what, base::Side side)
+      : p(program), m(memory), position(at), pieces(std::move(what)), buffer(p.engine().buffers.take(size, side)) {}
   ~Repeated() { p.engine().buffers.give(buffer); }
   Repeated(const Repeated&) = delete;
   Repeated& operator=(const Repeated&) = delete;
@@ -133,8 +133,8 @@ TEST(ForeignIo, WhatMessagesAlwaysTakeIsBroughtBehindItsKernel) {
   for (const bool on_device : {false, true}) {
     Program p;
     Memory& d = p.on_device(size);
-    Repeated left(p, d, 0, {{0, 500}}, on_device);
-    Repeated right(p, d, 900, {{0, 100}, {200, 1000}}, on_device);
+    Repeated left(p, d, 0, {{0, 500}}, on_device ? base::Side::device : base::Side::host);
+    Repeated right(p, d, 900, {{0, 100}, {200, 1000}}, on_device ? base::Side::device : base::Side::host);
     const auto moved = [&] { return on_device ? p.counters().d2d : p.counters().d2h; };
     for (std::uint64_t round = 1; round <= 10; ++round) {
       p.kernel_write(&stream_a, d, d.all(), round);
@@ -152,8 +152,8 @@ TEST(ForeignIo, WhatMessagesAlwaysTakeIsBroughtBehindItsKernel) {
 TEST(ForeignIo, WhatMessagesOfTheHostAlwaysTakeIsSentBehindItsKernel) {
   Program p;
   Memory& d = p.on_device(size);
-  Memory* const h = p.engine().lifetimes.allocate_host("buffer", size, &d, true);
-  TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+  Memory* const h = p.engine().lifetimes.allocate_host("buffer", size, &d, base::Accesses::announced);
+  TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::host);
   const ByteRange piece{0, size};
   for (std::uint64_t round = 1; round <= 10; ++round) {
     p.kernel_write(&stream_a, d, d.all(), round);
@@ -170,13 +170,13 @@ TEST(ForeignIo, WhatMessagesOfTheHostAlwaysTakeIsSentBehindItsKernel) {
 TEST(ForeignIo, NothingIsBroughtToAMessageThatIsUnderWay) {
   Program p;
   Memory& d = p.on_device(size);
-  Repeated message(p, d, 0, {{0, 1000}}, false);
+  Repeated message(p, d, 0, {{0, 1000}}, base::Side::host);
   for (std::uint64_t round = 1; round <= 4; ++round) {
     p.kernel_write(&stream_a, d, d.all(), round);
     message.start();
     message.rest();
   }
-  p.engine().foreign_uses.native_capture(d, false);  // so nothing is brought behind this kernel
+  p.engine().foreign_uses.native_capture(d, timeline::Mode::reads);  // so nothing is brought behind this kernel
   p.kernel_write(&stream_a, d, d.all(), 5);
   message.start();  // and is not complete yet
   for (std::uint64_t round = 6; round <= 8; ++round) p.kernel_write(&stream_a, d, d.all(), round);
@@ -191,7 +191,7 @@ TEST(ForeignIo, AnArrivalFetchesNothing) {
   Memory& h = p.on_host(size);
   p.host_write(h, h.all(), 1);
   p.copy(d, h);
-  TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+  TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::host);
   const ByteRange piece{0, 1000};
   p.engine().foreign_io.write_in(d, 0, &piece, 1, *buffer, buffer->address);
   EXPECT_EQ(p.counters().h2d.bytes, piece.size());
@@ -208,7 +208,7 @@ TEST(ForeignIo, ManyPiecesLeaveWhatLiesBetweenThem) {
     p.copy(d, h);
     std::vector<ByteRange> pieces;
     for (std::uint64_t i = 0; i < 200; ++i) pieces.push_back({20 * i, 20 * i + 10});
-    TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+    TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::host);
     Memory& m = in ? d : h;
     if (in) {
       for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(2, i);
@@ -236,7 +236,7 @@ TEST(ForeignIo, ManyPiecesLeaveWhatLiesBetweenThem) {
 TEST(ForeignIo, RequestsThatTakeTurnsBehindTheirOwnKernelsAreNotBroughtForEachOther) {
   Program p;
   Memory& d = p.on_device(size);
-  Repeated red(p, d, 0, {{0, 1000}}, false), black(p, d, 1000, {{0, 1000}}, false);
+  Repeated red(p, d, 0, {{0, 1000}}, base::Side::host), black(p, d, 1000, {{0, 1000}}, base::Side::host);
   constexpr std::uint64_t rounds = 20;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     for (Repeated* r : {&red, &black}) {
@@ -257,7 +257,7 @@ TEST(ForeignIo, WhatWasBroughtIsNotSentOnceAnybodyWroteTheArray) {
       Memory& d = p.on_device(size);
       Memory& h = p.on_host(size, &d);
       Memory& other = p.on_device(size);
-      Repeated message(p, d, 100, {{0, 2000}}, on_device);
+      Repeated message(p, d, 100, {{0, 2000}}, on_device ? base::Side::device : base::Side::host);
       for (std::uint64_t round = 1; round <= 3; ++round) {
         message.start();
         message.rest();
@@ -272,7 +272,7 @@ TEST(ForeignIo, WhatWasBroughtIsNotSentOnceAnybodyWroteTheArray) {
           p.copy(d, other);
           break;
         case 3: {
-          TransitBuffer* arriving = p.engine().buffers.take(size, false);
+          TransitBuffer* arriving = p.engine().buffers.take(size, base::Side::host);
           for (std::uint64_t i = 0; i < size; ++i) arriving->address[i] = Machine::mix(77, i);
           const ByteRange all = d.all();
           p.engine().foreign_io.write_in(d, 0, &all, 1, *arriving, arriving->address);
@@ -306,7 +306,7 @@ TEST(ForeignIo, AMessageThatRestsForEverIsBroughtOnce) {
   Program p;
   Memory& d = p.on_device(size);
   Memory& h = p.on_host(size, &d);
-  Repeated message(p, d, 0, {{0, size}}, false);
+  Repeated message(p, d, 0, {{0, size}}, base::Side::host);
   for (std::uint64_t round = 1; round <= 3; ++round) {
     p.kernel_write(&stream_a, d, d.all(), round);
     message.start();
@@ -325,7 +325,7 @@ TEST(ForeignIo, AMessageThatRestsForEverIsBroughtOnce) {
 TEST(ForeignIo, AnArrayMayGoBeforeTheMessageThatRests) {
   Program p;
   auto* d = p.engine().lifetimes.allocate_device(0, "short-lived", size);
-  TransitBuffer* buffer = p.engine().buffers.take(size, false);
+  TransitBuffer* buffer = p.engine().buffers.take(size, base::Side::host);
   const ByteRange all = d->all();
   p.engine().foreign_io.expect_read_out(*d, 0, &all, 1, *buffer, buffer->address);
   p.engine().lifetimes.deallocate(d);
@@ -338,15 +338,15 @@ constexpr std::uint64_t idle_limit = 256u << 20;
 TEST(ForeignIo, IdleMemoryIsBounded) {
   Program p;
   std::vector<TransitBuffer*> taken;
-  for (int i = 0; i < 100; ++i) taken.push_back(p.engine().buffers.take(page, i % 2 == 0));
+  for (int i = 0; i < 100; ++i) taken.push_back(p.engine().buffers.take(page, i % 2 == 0 ? base::Side::device : base::Side::host));
   for (TransitBuffer* b : taken) p.engine().buffers.give(b);
   taken.clear();
   // Each of these is as much as many of those.
-  for (int i = 0; i < 12; ++i) taken.push_back(p.engine().buffers.take(60u << 20, i % 2 == 0));
+  for (int i = 0; i < 12; ++i) taken.push_back(p.engine().buffers.take(60u << 20, i % 2 == 0 ? base::Side::device : base::Side::host));
   for (TransitBuffer* b : taken) p.engine().buffers.give(b);
 
   EXPECT_LE(p.device().staging_bytes() + p.device().allocated_bytes(), idle_limit);
-  p.engine().buffers.give(p.engine().buffers.take(idle_limit + page, true));
+  p.engine().buffers.give(p.engine().buffers.take(idle_limit + page, base::Side::device));
   EXPECT_EQ(p.device().allocated_bytes(), 0u) << "too large to be kept";
 }
 
@@ -358,8 +358,8 @@ TEST(ForeignIo, IdleMemoryGoesWhenArraysNeedIt) {
   Memory& second = p.on_device(12 * page);
   const ByteRange piece = first.all();
   p.kernel_write(&stream_a, first, piece, 1);
-  TransitBuffer* buffer = p.engine().buffers.take(first.bytes, true);
-  TransitBuffer* on_host = p.engine().buffers.take(first.bytes, false);
+  TransitBuffer* buffer = p.engine().buffers.take(first.bytes, base::Side::device);
+  TransitBuffer* on_host = p.engine().buffers.take(first.bytes, base::Side::host);
   p.engine().foreign_io.read_out(first, 0, &piece, 1, *buffer, buffer->address);
   p.engine().foreign_io.settle_buffer(*buffer);
   p.engine().foreign_io.write_in(first, 0, &piece, 1, *buffer, buffer->address);  // the device still reads it
@@ -382,12 +382,12 @@ TEST(ForeignIo, IdleMemoryGoesWhenTheDeviceHasNoMore) {
     const bool on_device = call != FakeDevice::call_staging;
     Program p;
     Memory& d = p.on_device(size);
-    p.engine().buffers.give(p.engine().buffers.take(page, on_device));
+    p.engine().buffers.give(p.engine().buffers.take(page, on_device ? base::Side::device : base::Side::host));
     p.device().fail_call(1, call);
     if (call == FakeDevice::call_map) {
       p.kernel_write(&stream_a, d, d.all(), 1);
     } else {
-      p.engine().buffers.give(p.engine().buffers.take(100 * page, on_device));
+      p.engine().buffers.give(p.engine().buffers.take(100 * page, on_device ? base::Side::device : base::Side::host));
     }
     EXPECT_FALSE(p.device().failure_pending());
     EXPECT_EQ(p.device().allocated_bytes() + p.device().staging_bytes(), call == FakeDevice::call_map ? 0 : 100 * page);
@@ -403,7 +403,7 @@ TEST(ForeignIo, SeveralArrivalsInOneArrayAreUnderWayTogether) {
     p.device().synchronize_stream(&stream_a);
     const ByteRange piece{0, page};
     for (std::uint64_t k = 0; k < 3; ++k) {
-      TransitBuffer* buffer = p.engine().buffers.take(page, on_device);
+      TransitBuffer* buffer = p.engine().buffers.take(page, on_device ? base::Side::device : base::Side::host);
       for (std::uint64_t i = 0; i < page; ++i) buffer->address[i] = Machine::mix(2, k * page + i);
       p.engine().foreign_io.write_in(d, k * page, &piece, 1, *buffer, buffer->address);
       p.engine().buffers.give(buffer);
@@ -425,10 +425,10 @@ class ForeignIoOracle {
     host_side_ = &p_.on_host(size, two_sided_);
     content_[0] = content_[1] = content_[2] = content_[3] = Bytes(size);
     for (Memory* m : {device_a_, device_b_, mirror_, two_sided_}) p_.fill(*m, 0);
-    messages_.push_back(std::make_unique<Repeated>(p_, *device_a_, 0, std::vector<ByteRange>{{0, 3000}}, false));
-    messages_.push_back(std::make_unique<Repeated>(p_, *device_a_, 50, std::vector<ByteRange>{{5, 9}, {77, 5000}}, true));
-    messages_.push_back(std::make_unique<Repeated>(p_, *two_sided_, 1, std::vector<ByteRange>{{0, size - 1}}, false));
-    messages_.push_back(std::make_unique<Repeated>(p_, *mirror_, 1, std::vector<ByteRange>{{0, 100}}, false));
+    messages_.push_back(std::make_unique<Repeated>(p_, *device_a_, 0, std::vector<ByteRange>{{0, 3000}}, base::Side::host));
+    messages_.push_back(std::make_unique<Repeated>(p_, *device_a_, 50, std::vector<ByteRange>{{5, 9}, {77, 5000}}, base::Side::device));
+    messages_.push_back(std::make_unique<Repeated>(p_, *two_sided_, 1, std::vector<ByteRange>{{0, size - 1}}, base::Side::host));
+    messages_.push_back(std::make_unique<Repeated>(p_, *mirror_, 1, std::vector<ByteRange>{{0, 100}}, base::Side::host));
   }
 
   void run(int moves) {
@@ -527,7 +527,9 @@ class ForeignIoOracle {
     }
     return out;
   }
-  TransitBuffer* take(const Memory& m) { return p_.engine().buffers.take(size, !m.on_host() && random_.chance(50)); }
+  TransitBuffer* take(const Memory& m) {
+    return p_.engine().buffers.take(size, !m.on_host() && random_.chance(50) ? base::Side::device : base::Side::host);
+  }
   void leaves() {
     Memory& m = any();
     const std::uint64_t at = random_.below(size);
@@ -659,7 +661,7 @@ TEST(ForeignIo, AMessageThatOverlapsThemDoesNotSeparateThem) {
   Program p;
   Memory& d = p.on_device(size);
   Beside messages(p, d, {{0, 1000}, {1000, 3000}});
-  Repeated corner(p, d, 900, {{0, 200}}, false);
+  Repeated corner(p, d, 900, {{0, 200}}, base::Side::host);
   for (std::uint64_t round = 1; round <= 8; ++round) {
     const Counters before = p.counters();
 
@@ -710,7 +712,7 @@ TEST(ForeignIo, PiecesThatArriveTogetherAreNoHoldersForEachOther) {
     std::vector<std::byte> seen(size);
     p.host_read(h, h.all(), seen.data());
     p.engine().copies.copy(d.address, h.address, 100);
-    TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+    TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::host);
     const ByteRange pieces[] = {{0, 100}, {2 * page, 2 * page + 100}};
     for (const ByteRange r : pieces) std::memset(buffer->address + r.begin, 7, r.size());
 
@@ -741,7 +743,7 @@ TEST(ForeignIo, WhatASecondPieceSavesMayBeOverTheFirstOnesSecondHolder) {
     p.host_write(h, {2 * page, 3 * page}, 2);
     p.engine().copies.copy(wants.address, h.address, page);
     p.engine().copies.copy(wants.address + 4 * page, h.address + 2 * page, page);
-    TransitBuffer* const buffer = p.engine().buffers.take(6 * page, false);
+    TransitBuffer* const buffer = p.engine().buffers.take(6 * page, base::Side::host);
     ByteRange pieces[] = {{0, page}, {2 * page, 3 * page}};
     if (swapped) std::swap(pieces[0], pieces[1]);
     for (const ByteRange r : pieces) std::memset(buffer->address + r.begin, 7, r.size());
@@ -760,7 +762,7 @@ TEST(ForeignIo, MessagesOfDifferentMemoryDoNotArriveTogether) {
   Program p;
   Memory& d = p.on_device(size);
   Beside one(p, d, {{0, 1000}});
-  TransitBuffer* const other = p.engine().buffers.take(1000, false);
+  TransitBuffer* const other = p.engine().buffers.take(1000, base::Side::host);
   TransitBuffer* const both[] = {one.buffers[0], other};
 
   EXPECT_FALSE(p.engine().foreign_io.write_in_together(d, {0, 2000}, both, 2));

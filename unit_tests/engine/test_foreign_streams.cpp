@@ -39,7 +39,7 @@ struct Streams : Program {
   /// A kernel of other code that writes the array, or reads it.
   void kernel(const Stream& s, QueueIndex q, Memory& m, std::function<void()> body, DeviceSet devices = all_devices, bool writes = true) {
     const DriverUse use{m.address, 0, DriverUse::Kind::argument, 0};
-    auto call = engine().foreign_uses.begin_foreign_call(&use, 1, true, {q, s.native, devices});
+    auto call = engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch, {q, s.native, devices});
     device().launch(s, {{m.address, m.bytes, writes}}, std::move(body));
     engine().foreign_uses.end_foreign_call(std::move(call));
   }
@@ -207,7 +207,7 @@ TEST(ForeignStreams, AStreamIsDestroyedUnderALease) {
   Streams p;
   Memory& a = p.on_device(size);
   Memory& ah = p.on_host(size, &a);
-  const QueueIndex leased = p.engine().adopt_queue(0, one.native, {}, true);
+  const QueueIndex leased = p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
   p.host_write(ah, ah.all(), 1);
   p.kernel_write(one, a, {0, page}, 2);  // this stream waits for the transfer
   p.destroy(one);
@@ -234,7 +234,7 @@ TEST(ForeignStreams, TheFirstStreamOfAll) {
   Memory& a = p.on_device(size);
   Memory& ah = p.on_host(size, &a);
   bool later = false;
-  p.engine().others_are_told_of(true);
+  p.engine().set_others_are_told(true);
   p.write(one, a, 1);
   p.device().launch(one, {}, [&] { later = true; });
   p.expect_host(ah, 1);
@@ -248,12 +248,12 @@ TEST(ForeignStreams, TheFirstStreamOfAll) {
 /// Another thread destroys the last instance on the stream between the beginning and the end of a raw launch.
 TEST(ForeignStreams, TheLeaseEndsDuringALaunch) {
   Streams p;
-  p.engine().others_are_told_of(true);
+  p.engine().set_others_are_told(true);
   Memory& a = p.on_device(size);
   Memory& ah = p.on_host(size, &a);
-  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
   const DriverUse use{a.address, 0, DriverUse::Kind::argument, 0};
-  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true, {p.queue_of(one), one.native, all_devices});
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch, {p.queue_of(one), one.native, all_devices});
   p.engine().retire_queue(q);
   EXPECT_NE(p.queue_of(two), q) << "the call is about to submit";
   bool ran = false;
@@ -266,15 +266,15 @@ TEST(ForeignStreams, TheLeaseEndsDuringALaunch) {
 /// The lease of an instance whose stream ends noticed: no call ends it but the end of the stream.
 TEST(ForeignStreams, ALeaseThatEndsWithItsStream) {
   Streams p;
-  p.engine().others_are_told_of(true);
+  p.engine().set_others_are_told(true);
   const timeline::Queues& queues = *p.engine().state().queues;
   Memory& a = p.on_device(size);
   Memory& ah = p.on_host(size, &a);
   (void)p.ours(usual);
-  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
   EXPECT_TRUE(p.engine().leave_lease(q));
   EXPECT_FALSE(queues.needs_events(q)) << "it is as good as any lease";
-  EXPECT_EQ(p.engine().adopt_queue(0, one.native, {}, true), q) << "a second instance on the stream";
+  EXPECT_EQ(p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more), q) << "a second instance on the stream";
   EXPECT_TRUE(p.engine().leave_lease(q));
   p.write(one, a, 5);
   p.destroy(one);
@@ -289,12 +289,12 @@ TEST(ForeignStreams, ALeaseThatEndsWithItsStream) {
 TEST(ForeignStreams, ALeaseBesideThatOfTheStream) {
   for (const bool ends_first : {false, true}) {
     Streams p;
-    p.engine().others_are_told_of(true);
+    p.engine().set_others_are_told(true);
     const timeline::Queues& queues = *p.engine().state().queues;
     (void)p.ours(usual);
-    const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+    const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
     EXPECT_TRUE(p.engine().leave_lease(q));
-    EXPECT_EQ(p.engine().adopt_queue(0, one.native, {}, true), q);
+    EXPECT_EQ(p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more), q);
     if (ends_first) p.destroy(one);
     if (ends_first) {
       EXPECT_NE(p.ours(two), q) << "who leases it may still ask about its work";
@@ -309,7 +309,7 @@ TEST(ForeignStreams, ALeaseBesideThatOfTheStream) {
 
 TEST(ForeignStreams, NoLeaseIsLeftToAStreamWhoseEndNobodyNotices) {
   Streams p;
-  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
   EXPECT_FALSE(p.engine().leave_lease(q));
   p.engine().retire_queue(q);
   p.device().destroy_stream(one);
@@ -321,7 +321,7 @@ TEST(ForeignStreams, TheLeaseEndsBeforeALaunch) {
   Streams p;
   Memory& a = p.on_device(size);
   Memory& ah = p.on_host(size, &a);
-  (void)p.engine().adopt_queue(0, one.native, {}, true);
+  (void)p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
   const QueueIndex q = p.queue_of(one);
   p.engine().retire_queue(q);
   EXPECT_EQ(p.ours(two), q);
@@ -337,7 +337,7 @@ TEST(ForeignStreams, NothingIsFetchedAheadBehindAKernel) {
     if (write_through) o.engine.protocol = engine::Protocol::write_through;
     Streams p(o);
     Memory& a = p.on_device(size);
-    Memory& ah = *p.engine().lifetimes.allocate_host("announced", size, &a, true);
+    Memory& ah = *p.engine().lifetimes.allocate_host("announced", size, &a, base::Accesses::announced);
     Memory& b = p.on_device(size);
     Memory& bh = p.on_host(size, &b);
     for (std::uint64_t seed = 1; seed < 12; ++seed) {
@@ -394,12 +394,12 @@ TEST(ForeignStreams, AnIdleStreamDoesNotKeepLaunchesWaiting) {
 /// A stream that was used by other code, and gets a lease: nothing has ended, so nobody waits for the device.
 TEST(ForeignStreams, ALeaseOfAStreamThatIsKnownFromOtherCode) {
   Streams p;
-  p.engine().others_are_told_of(true);
+  p.engine().set_others_are_told(true);
   Memory& a = p.on_device(size);
   bool ran = false;
   p.write(one, a, 1, &ran);
   const QueueIndex q = p.queue_of(one);
-  EXPECT_EQ(p.engine().adopt_queue(0, one.native, {}, true), q);
+  EXPECT_EQ(p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more), q);
   EXPECT_FALSE(ran);
   p.engine().retire_queue(q);
 }
@@ -421,10 +421,10 @@ TEST(ForeignStreams, AStreamWhoseEndCannotBeRecorded) {
 
 TEST(ForeignStreams, ALeasedStreamWhoseEndCannotBeRecorded) {
   Streams p;
-  p.engine().others_are_told_of(true);
+  p.engine().set_others_are_told(true);
   Memory& a = p.on_device(size);
   Memory& ah = p.on_host(size, &a);
-  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
   p.kernel_write(one, a, a.all(), 2);  // a launch of ours, with no event behind it
   p.device().fail_call(1, FakeDevice::call_record);
   p.destroy(one);
@@ -462,7 +462,7 @@ TEST(ForeignStreams, AKernelOnAnAnnouncedPart) {
   p.expect_host(bh, 2);
   EXPECT_EQ(p.waits(), 1u);
   const DriverUse use{a.address + part.begin, 0, DriverUse::Kind::argument, 0};
-  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true, {p.queue_of(one), one.native, all_devices});
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch, {p.queue_of(one), one.native, all_devices});
   ASSERT_FALSE(call->uses.front().parts.empty());
   p.device().launch(one, {{a.address + part.begin, part.size(), true}}, [&, base = a.address] {
     for (std::uint64_t i = part.begin; i < part.end; ++i) base[i] = Streams::mix(3, i);
@@ -477,7 +477,7 @@ TEST(ForeignStreams, AKernelOnAnAnnouncedPart) {
 TEST(ForeignStreams, AQueueThatIsBeingRetiredIsNotCollected) {
   Streams p;
   Memory& a = p.on_device(size);
-  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
   p.kernel_write(one, a, a.all(), 1);
   p.device().synchronize_stream(one);
   QueueIndex other = unknown_queue;
@@ -554,7 +554,7 @@ TEST(ForeignStreams, AnEndThatCannotBeNoted) {
 
 TEST(ForeignStreams, AKernelOnTheFrameworksDefaultStream) {
   Streams p;
-  p.engine().others_are_told_of(true);
+  p.engine().set_others_are_told(true);
   Memory& a = p.on_device(size);
   Memory& ah = p.on_host(size, &a);
   bool later = false;
@@ -578,7 +578,7 @@ TEST(ForeignStreams, ALaunchOfOursOnAQueueThatIsBeingRetired) {
   Streams p;
   Memory& a = p.on_device(size);
   Memory& ah = p.on_host(size, &a);
-  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
   p.kernel_write(one, a, a.all(), 1);
   p.device().synchronize_stream(one);
   bool ran = false;
@@ -600,7 +600,7 @@ TEST(ForeignStreams, ALaunchOfOursOnAQueueThatIsBeingRetired) {
 
 TEST(ForeignStreams, ALeaseWhoseEndCannotBeWaitedFor) {
   Streams p;
-  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, engine::Engine::Lease::one_more);
   p.device().meanwhile = [&] { p.device().fail_call(1, FakeDevice::call_synchronize); };
   p.engine().retire_queue(q);
   p.device().meanwhile = nullptr;

@@ -169,13 +169,14 @@ TEST(FreedMeanwhile, AnOperandOfAnUnknownLaunch) {
 TEST(FreedMeanwhile, BothSidesAtOnce) {
   for (const bool announced : {false, true}) {
     Program p;
-    const auto side = [&](Memory* partner) { return p.engine().lifetimes.allocate_host("host", size, partner, announced); };
+    const auto accesses = announced ? base::Accesses::announced : base::Accesses::watched;
+    const auto side = [&](Memory* partner) { return p.engine().lifetimes.allocate_host("host", size, partner, accesses); };
     Memory* const d = p.engine().lifetimes.allocate_device(0, "device", size);
     Memory* const h = side(d);
     Memory& wants = p.on_host(size);
     p.kernel_write(stream, *d, d->all(), 1);
     p.copy(wants, *d);
-    p.engine().foreign_uses.native_capture(*d, false);
+    p.engine().foreign_uses.native_capture(*d, timeline::Mode::reads);
     p.when_unlocked([&] { std::thread([&] { p.engine().lifetimes.deallocate(h); }).join(); });
     p.engine().lifetimes.deallocate(d);
     p.engine().audit();
@@ -235,7 +236,7 @@ TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   Program p;
   Memory* const d = p.engine().lifetimes.allocate_device(0, "freed too early", size);
   p.kernel_write(stream, *d, d->all(), 1);
-  p.engine().foreign_uses.native_capture(*d, false);
+  p.engine().foreign_uses.native_capture(*d, timeline::Mode::reads);
   p.when_unlocked([&] { std::thread([&] { p.engine().lifetimes.deallocate(d); }).join(); });
   std::vector<std::byte> ordinary(size);
   try {
@@ -296,13 +297,13 @@ TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlready) {
       {"an announced use", [](Program& p, Memory& m) { p.engine().access(m, {0, size}, Access::overwrite); }},
       {"a message to it",
        [&](Program& p, Memory& m) {
-         TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+         TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::host);
          const base::AtEnd give([&] { p.engine().buffers.give(buffer); });
          p.engine().foreign_io.write_in(m, 0, &piece, 1, *buffer, buffer->address);
        }},
       {"a message from it",
        [&](Program& p, Memory& m) {
-         TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+         TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::host);
          const base::AtEnd give([&] { p.engine().buffers.give(buffer); });
          p.engine().foreign_io.read_out(m, 0, &piece, 1, *buffer, buffer->address);
        }},
@@ -343,7 +344,7 @@ TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlreadyAndNobodyMinds) {
       Memory& m = *freed_one.memory;
       EXPECT_FALSE(p.engine().foreign_io.valid_here(m, 0, &piece, 1));
       EXPECT_EQ(p.engine().buffers.take_beside(m, piece), nullptr);
-      TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+      TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::host);
       p.engine().foreign_io.expect_read_out(m, 0, &piece, 1, *buffer, buffer->address);
       p.engine().buffers.give(buffer);
       p.engine().host_access.expose(m);
@@ -384,7 +385,7 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
   constexpr auto lazy = engine::Protocol::write_back, off = engine::Protocol::off;
   const ByteRange piece{0, page};
   const auto message = [&](const Arrays& a, Memory& m, bool on_device, bool in) {
-    TransitBuffer* const buffer = a.p.engine().buffers.take(size, on_device);
+    TransitBuffer* const buffer = a.p.engine().buffers.take(size, on_device ? base::Side::device : base::Side::host);
     struct Give {
       Program& p;
       TransitBuffer* buffer;
@@ -428,10 +429,10 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
     p.kernel_write(stream, *device, device->all(), 1);
     p.copy(*host, *device);
     if (c.protocol == lazy) p.launch(stream, {{device, true}}, [] {});  // captured as writable, and perhaps not written
-    p.engine().foreign_uses.native_capture(*device, false);
+    p.engine().foreign_uses.native_capture(*device, timeline::Mode::reads);
     Memory* const freed_one = c.frees_host ? host : device;
     for (const bool on_device : {false, true}) {  // there is memory for the message, so taking it gives up no lock
-      p.engine().buffers.give(p.engine().buffers.take(size, on_device));
+      p.engine().buffers.give(p.engine().buffers.take(size, on_device ? base::Side::device : base::Side::host));
     }
     bool moved = false;
     p.when_unlocked([&] {
@@ -493,7 +494,7 @@ TEST(FreedMeanwhile, TheArrayOfAMessageThatWaitsForItsMemory) {
     Memory* const d = p.engine().lifetimes.allocate_device(0, "device array", size);
     Memory& other = p.on_device(size);
     p.kernel_write(stream, *d, d->all(), 1);
-    TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+    TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::host);
     const ByteRange piece{0, page};
     p.engine().foreign_io.write_in(other, 0, &piece, 1, *buffer, buffer->address);
     Memory* next = nullptr;

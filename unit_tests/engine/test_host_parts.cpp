@@ -307,7 +307,7 @@ TEST(HostUses, RefuseTheirThreadWhatConflicts) {
   Memory& half = p.part(upper);
   Memory& same = p.part(Region(0, lead / 2, 32, lead));
   std::vector<std::byte> bytes(page);
-  memory::TransitBuffer* const message = p.engine().buffers.take(page, false);
+  memory::TransitBuffer* const message = p.engine().buffers.take(page, base::Side::host);
   const ByteRange piece{0, 64};
   const auto launch = [&](const Region& where, Access mode) { p.launch_parts(&streams[0], {{&p.d, where, mode}}, 8); };
   const auto again = [&](Access mode) { (void)p.use(same, mode); };
@@ -559,7 +559,7 @@ TEST(HostUses, OfAThreadAreInTheWayOfAWholeCopyAndMessage) {
   Shared p(o);
   Memory& last = p.part(ByteRange{15 * page, 16 * page});
   std::vector<std::byte> bytes(16 * page, std::byte{7});
-  memory::TransitBuffer* const message = p.engine().buffers.take(16 * page, false);
+  memory::TransitBuffer* const message = p.engine().buffers.take(16 * page, base::Side::host);
   std::memset(message->address, 7, 16 * page);
   const ByteRange piece{0, 16 * page};
   for (const bool writes : {false, true}) {
@@ -741,7 +741,7 @@ TEST(HostParts, OfMirrorsWithProtocolOffAreRefused) {
   EXPECT_THROW((void)p.engine().lifetimes.allocate_host_part(alone, alone.all()), UsageError);
   EXPECT_THROW((void)p.engine().lifetimes.allocate_part(0, alone, alone.all()), UsageError);
   // Of one whose accesses the program has promised to announce there are.
-  Memory& promised = *p.engine().lifetimes.allocate_host("promised", 4 * page, nullptr, true);
+  Memory& promised = *p.engine().lifetimes.allocate_host("promised", 4 * page, nullptr, base::Accesses::announced);
   Memory& part = *p.engine().lifetimes.allocate_part(0, promised, promised.all());
   p.kernel_write(&streams[0], part, part.all(), 3);
   p.engine().access(promised, promised.all(), Access::read);

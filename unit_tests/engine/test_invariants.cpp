@@ -423,7 +423,7 @@ TEST(Invariants, I6_WhereTheQueueIsUnknownTheDeviceIsWaitedFor) {
   Memory& h = p.on_host(size, &d);
   std::byte* const base = d.address;
 
-  p.engine().foreign_uses.native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, timeline::Mode::writes);
   p.device().launch(stream_b, {{base, size, true}}, [base] {
     for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(7, i);
   });
@@ -571,7 +571,7 @@ TEST(Mirror, AnotherFillIsNotTakenForZeros) {
 
 TEST(Mirror, AZeroFillOfOneThatIsWrittenWithoutAWordMakesItZero) {
   Program p;
-  Memory* const m = p.engine().lifetimes.allocate_host("announced", 2 * page, nullptr, true);
+  Memory* const m = p.engine().lifetimes.allocate_host("announced", 2 * page, nullptr, base::Accesses::announced);
   std::memset(m->address, 7, m->bytes);
   p.fill(*m, 0);
   p.engine().access(*m, m->all(), Access::read);

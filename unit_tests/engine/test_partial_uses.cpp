@@ -359,7 +359,7 @@ using Kind = device::DriverUse::Kind;
 /// A raw kernel, reported by the driver watch, that is given the address of one page and writes it.
 void raw_kernel(Tiled& p, std::uint64_t position, std::uint64_t seed) {
   const device::DriverUse use{p.d.address + position, 0, Kind::argument, 0};
-  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch);
   std::byte* const base = p.d.address;
   p.device().launch(nullptr, {{base + position, page, true}}, [base, position, seed] {
     for (std::uint64_t i = position; i < position + page; ++i) base[i] = Machine::mix(seed, i);
@@ -394,7 +394,7 @@ TEST(PartialUses, AnAnnouncementOfColumnsSaysNothingOfThoseBetween) {
   const Region lower(pitch / 2, pitch / 2, 64, pitch);
   p.engine().access(p.d, Region(0, pitch / 2, 64, pitch), Access::read_write);
   const device::DriverUse use{p.d.address + lower.begin, 0, Kind::argument, 0};
-  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch);
   std::byte* const base = p.d.address;
   p.device().launch(nullptr, {{base, p.d.bytes, true}}, [base, lower] {
     for (std::uint64_t c = 0; c < lower.columns; ++c) {
@@ -409,7 +409,7 @@ TEST(PartialUses, AnAnnouncementOfColumnsSaysNothingOfThoseBetween) {
 TEST(PartialUses, OfADriversCopyMoveItsBytesAlone) {
   Tiled p;
   const device::DriverUse use{p.d.address + 2 * page, page, Kind::write, 0};
-  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, false);
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::transfer);
   std::byte* const base = p.d.address;
   p.device().launch(nullptr, {{base + 2 * page, page, true}}, [base] {
     for (std::uint64_t i = 2 * page; i < 3 * page; ++i) base[i] = Machine::mix(2, i);
@@ -430,7 +430,7 @@ TEST(PartialUses, OfADriversCallThatOverwritesBothHoldersOfAValue) {
   Memory& wants = p.on_device(page);
   p.engine().copies.copy(wants.address, p.d.address, page);
   const device::DriverUse uses[] = {{p.d.address, page, Kind::write, 0}, {p.d.address + page, page, Kind::write, 0}, {p.h.address + 4 * page, page, Kind::read, 0}};
-  auto call = p.engine().foreign_uses.begin_foreign_call(uses, 3, false);
+  auto call = p.engine().foreign_uses.begin_foreign_call(uses, 3, engine::ForeignCall::Kind::transfer);
   std::byte* const base = p.d.address;
   p.device().launch(nullptr, {{base, 2 * page, true}}, [base] {
     for (std::uint64_t i = 0; i < 2 * page; ++i) base[i] = Machine::mix(3, i);
@@ -443,7 +443,7 @@ TEST(PartialUses, OfOneDriversCallThatAreManyCountForTheWholeArray) {
   Tiled p;
   std::vector<device::DriverUse> uses;
   for (std::uint64_t i = 0; i < 500; ++i) uses.push_back({p.d.address + 128 * i, 64, Kind::write, 0});
-  auto call = p.engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), false);
+  auto call = p.engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), engine::ForeignCall::Kind::transfer);
   p.engine().foreign_uses.end_foreign_call(std::move(call));
   EXPECT_EQ(p.counters().h2d.count - p.before.h2d.count, 1u);
   EXPECT_EQ(p.engine().state().directory.wanted(p.d.datum).extent_count(), 1u);
@@ -484,7 +484,7 @@ TEST(PartialUses, ForecastsCountWhatMoves) {
   Program p;
   const std::uint64_t size = 8 * page;
   Memory& d = p.on_device(size);
-  Memory& h = *p.engine().lifetimes.allocate_host("buffer", size, &d, true);
+  Memory& h = *p.engine().lifetimes.allocate_host("buffer", size, &d, base::Accesses::announced);
   for (std::uint64_t round = 1; round <= 4; ++round) {
     p.kernel_write(&streams[0], d, {0, size}, round);
     p.engine().access(h, h.all(), Access::read);

@@ -133,7 +133,7 @@ TEST(DroppedCopies, CopiedAgainWhereTheyDiffer) {
 TEST(DroppedCopies, AreNotWhatWasSent) {
   Pair p;
   p.copy(p.to, p.from);
-  engine::TransitBuffer* const buffer = p.engine().buffers.take(page, false);
+  engine::TransitBuffer* const buffer = p.engine().buffers.take(page, base::Side::host);
   const ByteRange piece{0, page};
   p.engine().foreign_io.read_out(p.to, 0, &piece, 1, *buffer, buffer->address);
   p.engine().foreign_io.settle_buffer(*buffer);

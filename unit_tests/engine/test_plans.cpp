@@ -139,7 +139,7 @@ const Case cases[] = {
      {"copy 100 bytes, memory of somebody else on host <- 'A'[50] on device 0 (call)"}},
     {"a message of two pieces leaves a device array", [](World& w) { w.kernel_writes(*w.a); },
      [](World& w) {
-       engine::TransitBuffer* const buffer = w.machine.engine().buffers.take(page, false);
+       engine::TransitBuffer* const buffer = w.machine.engine().buffers.take(page, base::Side::host);
        const ByteRange pieces[] = {{0, 8}, {100, 108}};
        w.machine.engine().foreign_io.read_out(*w.a, 4, pieces, 2, *buffer, buffer->address);
        w.machine.engine().foreign_io.settle_buffer(*buffer);

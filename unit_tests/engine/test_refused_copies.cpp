@@ -160,7 +160,7 @@ TEST(RefusedCopies, OfMessages) {
         Refused r(Program::guarded(), on_the_host, before);
         if (!on_the_host) r.copy_all(r.on_host(size), r.to);
         const std::vector<std::byte> sent = bytes_of(message);
-        engine::TransitBuffer* const buffer = r.engine().buffers.take(size, false);
+        engine::TransitBuffer* const buffer = r.engine().buffers.take(size, base::Side::host);
         std::memcpy(buffer->address, sent.data(), size);
         const auto deliver = [&] {
           r.engine().foreign_io.write_in(r.to, part.begin, pieces, 2, *buffer, buffer->address + part.begin);

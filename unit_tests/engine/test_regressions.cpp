@@ -83,7 +83,7 @@ TEST(Regressions, WriteThroughOfANativeLaunchIsNotAheadOfItsKernel) {
   p.host_write(h, h.all(), 1);
   std::byte* const base = d.address;
 
-  p.engine().foreign_uses.native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, timeline::Mode::writes);
   p.device().launch(stream_b, {{base, size, true}}, [base] {
     for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(2, i);
   });
@@ -120,7 +120,7 @@ TEST(Regressions, AMessageThatIsRefusedHalfWayIsNotTakenForTheFormerContent) {
     Memory& h = p.on_host(size);
     p.kernel_write(stream_a, d, d.all(), 1);
     p.copy(h, d);
-    engine::TransitBuffer* const buffer = p.engine().buffers.take(3 * page, false);
+    engine::TransitBuffer* const buffer = p.engine().buffers.take(3 * page, base::Side::host);
     std::memset(buffer->address, 0, 3 * page);
     p.device().fail_call(k, FakeDevice::call_copy);
     try {
@@ -209,7 +209,7 @@ TEST(Regressions, CheckedWritesAreNotDigestedUnderANativeKernel) {
   Memory& never_written = p.on_device(size);
   (void)p.queue(stream_a);
   std::byte* const base = a.address;
-  p.engine().foreign_uses.native_capture(a, true);
+  p.engine().foreign_uses.native_capture(a, timeline::Mode::writes);
   p.device().launch(stream_b, {{base, size, true}}, [base] { std::memset(base, 7, size); });
   p.engine().copies.copy(a.address, never_written.address, page);  // moves nothing, waits for nobody
 
@@ -298,7 +298,7 @@ TEST(Regressions, ASaveDoesNotOverwriteWhatANativeKernelStillReads) {
   p.kernel_write(stream_a, b, b.all(), 1);
   p.kernel_write(stream_a, a, a.all(), 2);
   std::vector<std::byte> seen(size);
-  p.engine().foreign_uses.native_capture(b, false);
+  p.engine().foreign_uses.native_capture(b, timeline::Mode::reads);
   p.device().order_streams(stream_b, stream_a);
   p.device().launch(stream_b, {{b.address, size, false}}, [&seen, base = b.address] { std::memcpy(seen.data(), base, size); });
   p.copy(b, a);
@@ -314,7 +314,7 @@ TEST(Regressions, LaunchesBehindAnArrivalNeedNothingOnceItIsDoneThoughAnotherStr
   Memory& d = p.on_device(size);
   p.kernel_write(stream_b, p.on_device(page), {0, page}, 1);
   p.kernel_write(stream_a, d, d.all(), 1);
-  engine::TransitBuffer* const arrived = p.engine().buffers.take(size, false);
+  engine::TransitBuffer* const arrived = p.engine().buffers.take(size, base::Side::host);
   const ByteRange all = d.all();
   p.engine().foreign_io.write_in(d, 0, &all, 1, *arrived, arrived->address);
   const auto launch = [&] { p.launch(stream_a, {{&d, true}}, [] {}); };
@@ -351,7 +351,7 @@ TEST(Regressions, AStreamThatIsLeasedUnderTheNameOfAnotherOneWaitsForTheFormerOn
   bool over = false;
   p.launch(stream_b, {{&p.on_device(size), true}}, [&] { over = true; });
   ASSERT_FALSE(over) << "the device is lazy here";
-  p.engine().adopt_queue(0, stream_b, {}, true);
+  p.engine().adopt_queue(0, stream_b, {}, engine::Engine::Lease::one_more);
   EXPECT_TRUE(over) << "nothing would tell it from the new stream's";
 }
 
@@ -361,7 +361,7 @@ TEST(Regressions, AStreamThatIsLeasedUnderANewNameWaitsForNobody) {
   char stream_c, stream_d;
   p.launch(stream_a, {{&p.on_device(size), true}}, [] {});
   (void)p.queue(stream_b);
-  p.engine().adopt_queue(0, &stream_c, {}, true);
+  p.engine().adopt_queue(0, &stream_c, {}, engine::Engine::Lease::one_more);
   p.launch(&stream_c, {{&p.on_device(page), true}}, [] {});
   p.engine().retire_queue(p.queue(&stream_c));
   bool over = false;
@@ -370,7 +370,7 @@ TEST(Regressions, AStreamThatIsLeasedUnderANewNameWaitsForNobody) {
   Memory& h = p.on_host(size, &d);
   p.host_write(h, h.all(), 1);
   p.launch(stream_b, {{&d, false}}, [] {});  // ordered behind the transfer
-  p.engine().adopt_queue(0, &stream_d, {}, true);
+  p.engine().adopt_queue(0, &stream_d, {}, engine::Engine::Lease::one_more);
   EXPECT_FALSE(over) << "it waits for the whole device";
   p.engine().audit();
   std::vector<std::byte> seen;

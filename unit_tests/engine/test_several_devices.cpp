@@ -336,7 +336,7 @@ TEST(SeveralDevices, AMessageOfBytesFromTwoDevicesIsComplete) {
   Memory& both = p.on_device(2 * size);
   p.engine().copies.copy(both.address, a.address, size);
   p.engine().copies.copy(both.address + size, b.address, size);
-  engine::TransitBuffer* buffer = p.engine().buffers.take(2 * size, false);
+  engine::TransitBuffer* buffer = p.engine().buffers.take(2 * size, base::Side::host);
   const ByteRange all{0, 2 * size};
 
   p.engine().foreign_io.read_out(both, 0, &all, 1, *buffer, buffer->address);
@@ -624,7 +624,7 @@ TEST(SeveralDevices, AnAnnouncedUseIsWaitedForWhereItCanBe) {
     bool over = false;
     p.launch(one, {{&b, true}}, [&] { over = true; });
     p.kernel_write(zero, a, a.all(), 1);
-    p.engine().foreign_uses.native_capture(a, true);
+    p.engine().foreign_uses.native_capture(a, timeline::Mode::writes);
     p.device().launch({&keys[60], 0}, {}, [] {});
     p.expect_host(ah, 1);
     EXPECT_EQ(over, peer_access) << "a kernel of a device that reaches the array may use it";
@@ -639,7 +639,7 @@ TEST(SeveralDevices, AReportedCallIsWaitedForOnAllDevices) {
   p.kernel_write(zero, a, a.all(), 1);
   p.expect_host(ah, 1);
   const device::DriverUse use{a.address, size, device::DriverUse::Kind::write, 0};
-  std::unique_ptr<engine::ForeignCall> call = p.engine().foreign_uses.begin_foreign_call(&use, 1, false);
+  std::unique_ptr<engine::ForeignCall> call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::transfer);
   std::byte* const base = a.address;
   p.device().launch({&keys[61], 1}, Machine::touches({{&a, true}}), [base] {
     for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(2, i);
@@ -656,18 +656,18 @@ TEST(SeveralDevices, ACaptureThatWaitsForTwoDevicesComesToAnEnd) {
   Memory& other = p.on_device(size);
   Memory& h = p.on_host(size, &a);
   p.host_write(h, h.all(), 1);
-  p.engine().foreign_uses.native_capture(a, true);
-  p.engine().foreign_uses.native_capture(b, true);
+  p.engine().foreign_uses.native_capture(a, timeline::Mode::writes);
+  p.engine().foreign_uses.native_capture(b, timeline::Mode::writes);
   p.copy(b, a);
   int waits = 0;
   std::function<void()> another = [&] {
     if (++waits > 20) return;
     const device::DriverUse use{other.address, 0, device::DriverUse::Kind::argument, 0};
-    p.engine().foreign_uses.end_foreign_call(p.engine().foreign_uses.begin_foreign_call(&use, 1, true));
+    p.engine().foreign_uses.end_foreign_call(p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch));
     p.when_unlocked(another);
   };
   p.when_unlocked(another);
-  p.engine().foreign_uses.native_capture(b, false);
+  p.engine().foreign_uses.native_capture(b, timeline::Mode::reads);
   p.when_unlocked(nullptr);
   EXPECT_LT(waits, 10);
   p.device(0).synchronize_device();
@@ -696,13 +696,13 @@ TEST(SeveralDevices, AQueueThatOneDeviceHasGivenBackServesAnother) {
   std::vector<engine::QueueIndex> queues;
   for (engine::QueueIndex i = 0; i < engine::max_queues; ++i) {
     natives.push_back(std::make_unique<char>());
-    queues.push_back(p.engine().adopt_queue(0, natives.back().get(), {}, true));
+    queues.push_back(p.engine().adopt_queue(0, natives.back().get(), {}, engine::Engine::Lease::one_more));
   }
   for (const engine::QueueIndex q : queues) {
     if (q != engine::unknown_queue) p.engine().retire_queue(q);
   }
   natives.push_back(std::make_unique<char>());
-  const engine::QueueIndex q = p.engine().adopt_queue(1, natives.back().get(), {}, true);
+  const engine::QueueIndex q = p.engine().adopt_queue(1, natives.back().get(), {}, engine::Engine::Lease::one_more);
   ASSERT_NE(q, engine::unknown_queue);
   EXPECT_EQ(p.engine().state().queues->device_of(q), 1u);
   Memory& b = p.on_device(size, 1);
@@ -720,7 +720,7 @@ TEST(SeveralDevices, TheFrameworksQueueIsTheFirstDevices) {
   EXPECT_TRUE(p.engine().state().queues->needs_events(p.queue(&keys[1], 1)));
   EXPECT_FALSE(p.engine().state().queues->needs_events(home));
   ASSERT_FALSE(over);
-  p.engine().adopt_queue(1, &keys[1], {}, true);
+  p.engine().adopt_queue(1, &keys[1], {}, engine::Engine::Lease::one_more);
   EXPECT_TRUE(over) << "nothing tells the new stream's work from the former one's";
 }
 

@@ -376,7 +376,7 @@ TEST(MappingUnderABudget, NorDoesStagingMemoryOfWhatIsSaved) {
 
 TEST_F(Mapping, NorDoesMemoryOfMessages) {
   memory::TransitBuffer* buffer = nullptr;
-  meanwhile([&] { buffer = p.engine().buffers.take(size, false); }, [&] { use_what_is_there(); }, FakeDevice::call_staging);
+  meanwhile([&] { buffer = p.engine().buffers.take(size, base::Side::host); }, [&] { use_what_is_there(); }, FakeDevice::call_staging);
   EXPECT_TRUE(done_meanwhile);
   p.engine().buffers.give(buffer);
 }
@@ -504,14 +504,14 @@ TEST(Ending, WaitsForEveryCallThatHasGivenUpTheLock) {
     EXPECT_GT(looks, 0);
     EXPECT_FALSE(p.engine().is_used());
   };
-  const engine::QueueIndex q = p.engine().adopt_queue(0, &streams[1], {}, true);
+  const engine::QueueIndex q = p.engine().adopt_queue(0, &streams[1], {}, engine::Engine::Lease::one_more);
   expect_used_in("the end of a queue", [&] { p.engine().retire_queue(q); });
   for (const bool on_device : {false, true}) {
     memory::TransitBuffer* buffer = nullptr;
-    expect_used_in("taking memory for a message", [&] { buffer = p.engine().buffers.take(4096, on_device); });
+    expect_used_in("taking memory for a message", [&] { buffer = p.engine().buffers.take(4096, on_device ? base::Side::device : base::Side::host); });
     p.engine().buffers.give(buffer);
   }
-  memory::TransitBuffer* const large = p.engine().buffers.take(65u << 20, false);
+  memory::TransitBuffer* const large = p.engine().buffers.take(65u << 20, base::Side::host);
   expect_used_in("giving back memory that is not kept", [&] { p.engine().buffers.give(large); });
   std::byte* const foreign = p.device().allocate(4096);
   std::vector<std::byte> ordinary(4096);
@@ -635,7 +635,7 @@ TEST(PageLockingOfChunks, ComesToAllOfThemWhereAKernelHoldsAPointer) {
     p.host_write(h, h.all(), 1);
     if (foreign) {
       const device::DriverUse use{h.address, 0, device::DriverUse::Kind::argument, 0};
-      auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+      auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch);
       if (call != nullptr) p.engine().foreign_uses.end_foreign_call(std::move(call));
     } else {
       p.engine().host_access.expose(h);
@@ -792,7 +792,7 @@ void run_threads(device::DeviceKind kind) {
           p.engine().access(h, h.all(), Access::read);
           expect(h.address, "an announced read");
         }
-        if (random.chance(20)) again([&] { p.engine().foreign_uses.native_capture(d, false); });
+        if (random.chance(20)) again([&] { p.engine().foreign_uses.native_capture(d, timeline::Mode::reads); });
         if (random.chance(20)) {
           std::vector<std::byte> seen(size);
           again([&] { p.engine().copies.copy(seen.data(), d.address, size); });

@@ -95,12 +95,12 @@ TEST_F(Waiting, SoDoesALaunchThatMayUseAnything) {
 }
 
 TEST_F(Waiting, ALaunchOutsideOurSightLetsGoFirstWhoWaitsForTheDevice) {
-  p.engine().foreign_uses.native_capture(d, false);  // somebody's kernel may use it: who wants its content waits for the device
+  p.engine().foreign_uses.native_capture(d, timeline::Mode::reads);  // somebody's kernel may use it: who wants its content waits for the device
   std::thread other;
   std::atomic<bool> captured{false};
   p.device().meanwhile = [&] {  // while the reader waits
     other = std::thread([&] {
-      p.engine().foreign_uses.native_capture(d, false);
+      p.engine().foreign_uses.native_capture(d, timeline::Mode::reads);
       captured = true;
     });
     for (int i = 0; i < 20; ++i) {
@@ -273,7 +273,7 @@ struct WaitingInADriversCall : Waiting {
   WaitingInADriversCall() { p.copy(target, d); }
   void raw_kernel() {
     const DriverUse use{target.address, 0, DriverUse::Kind::argument, 0};
-    p.engine().foreign_uses.end_foreign_call(p.engine().foreign_uses.begin_foreign_call(&use, 1, true));
+    p.engine().foreign_uses.end_foreign_call(p.engine().foreign_uses.begin_foreign_call(&use, 1, engine::ForeignCall::Kind::launch));
   }
   Memory& target = p.on_device(size);
 };

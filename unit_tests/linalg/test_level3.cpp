@@ -354,9 +354,10 @@ TEST_F(LinalgLevel3Bytes, OfAnUpdateOfATriangle) {
           const auto update = [&](double beta) {
             syrk(triangle, transpose, n, k, 1.0, a.data(), transpose == Transpose::no ? n : k, beta, c.data(), n);
           };
+          const auto part = triangle == Triangle::lower ? policy::Independent::columns_of_lower : policy::Independent::columns_of_upper;
           std::uint64_t blocks = 0;  // elements
-          for (const policy::Run& share : policy::cut_by_area({0, n}, n, triangle == Triangle::lower, static_cast<Size>(p))) {
-            for (const policy::Run& r : policy::cut_by_area(share, n, triangle == Triangle::lower, 2)) blocks += r.size() * r.size();
+          for (const policy::Run& share : policy::cut_by_area({0, n}, n, part, static_cast<Size>(p))) {
+            for (const policy::Run& r : policy::cut_by_area(share, n, part, 2)) blocks += r.size() * r.size();
           }
           const Bytes before = moved();
           update(0.0);

@@ -20,17 +20,18 @@ using Runs = std::vector<Run>;
 constexpr std::uint64_t enough = UINT64_MAX;
 
 TEST(Level3, TrianglesAreCutByArea) {
-  EXPECT_EQ(cut_by_area({0, 100}, 100, false, 4), (Runs{{0, 50}, {50, 71}, {71, 87}, {87, 100}}));
-  EXPECT_EQ(cut_by_area({0, 100}, 100, true, 4), (Runs{{0, 13}, {13, 29}, {29, 50}, {50, 100}}));
-  EXPECT_EQ(cut_by_area({50, 100}, 100, true, 2), (Runs{{50, 65}, {65, 100}}));
-  EXPECT_EQ(cut_by_area({0, 100}, 1000000, true, 2), (Runs{{0, 50}, {50, 100}}));
-  EXPECT_EQ(cut_by_area({0, 1}, 1, true, 8), (Runs{{0, 1}}));
-  EXPECT_EQ(cut_by_area({0, 0}, 0, true, 8), Runs{});
-  for (const bool lower : {false, true}) {
+  constexpr Independent upper = Independent::columns_of_upper, lower = Independent::columns_of_lower;
+  EXPECT_EQ(cut_by_area({0, 100}, 100, upper, 4), (Runs{{0, 50}, {50, 71}, {71, 87}, {87, 100}}));
+  EXPECT_EQ(cut_by_area({0, 100}, 100, lower, 4), (Runs{{0, 13}, {13, 29}, {29, 50}, {50, 100}}));
+  EXPECT_EQ(cut_by_area({50, 100}, 100, lower, 2), (Runs{{50, 65}, {65, 100}}));
+  EXPECT_EQ(cut_by_area({0, 100}, 1000000, lower, 2), (Runs{{0, 50}, {50, 100}}));
+  EXPECT_EQ(cut_by_area({0, 1}, 1, lower, 8), (Runs{{0, 1}}));
+  EXPECT_EQ(cut_by_area({0, 0}, 0, lower, 8), Runs{});
+  for (const Independent triangle : {upper, lower}) {
     for (std::uint64_t n = 1; n < 40; ++n) {
       for (std::size_t p = 1; p < 10; ++p) {
         std::uint64_t done = 0;
-        for (const auto& r : cut_by_area({0, n}, n, lower, p)) {
+        for (const auto& r : cut_by_area({0, n}, n, triangle, p)) {
           EXPECT_EQ(r.begin, done);
           EXPECT_GT(r.end, r.begin);
           done = r.end;

@@ -18,7 +18,7 @@ extern "C" __attribute__((visibility("default"))) unsigned char* plugin_stale_mi
   try {
     const QueueId queue = runtime::queue_of(nullptr);
     void* const device = runtime::allocate_device("device", bytes);
-    void* const mirror = runtime::allocate_host("mirror", bytes, device, false);
+    void* const mirror = runtime::allocate_host("mirror", bytes, device, base::Accesses::watched);
     const runtime::Capture capture{device, nullptr, 0, true, false};
     {
       const runtime::Launch launch(queue, "kernel", &capture, 1);

@@ -28,7 +28,7 @@ using Arguments = std::vector<std::string>;
 /// A mirror of what a kernel set to `value`; its pages are closed.
 unsigned char* stale_mirror(std::size_t bytes, int value) {
   void* const device = runtime::allocate_device("device", bytes);
-  void* const mirror = runtime::allocate_host("mirror", bytes, device, false);
+  void* const mirror = runtime::allocate_host("mirror", bytes, device, base::Accesses::watched);
   const runtime::Capture capture{device, nullptr, 0, true, false};
   const runtime::Launch launch(runtime::queue_of(nullptr), "kernel", &capture, 1);
   std::memset(device, value, bytes);
@@ -174,7 +174,7 @@ int frees_at_the_limit_on_mappings(const Arguments&) {
     maps.push_back(p);
   }
   runtime::deallocate(mirrors[1]);
-  auto* const next = static_cast<volatile unsigned char*>(runtime::allocate_host("next", n, nullptr, false));
+  auto* const next = static_cast<volatile unsigned char*>(runtime::allocate_host("next", n, nullptr, base::Accesses::watched));
   for (void* const p : maps) ::munmap(p, page);
   std::printf("reads %d\n", next[0] + next[n - 1]);
   std::printf("neighbours %d\n", static_cast<volatile unsigned char*>(mirrors[0])[n - 1] + static_cast<volatile unsigned char*>(mirrors[2])[0]);
@@ -197,7 +197,7 @@ int under_a_limit_on_addresses(const Arguments& arguments) {
   std::printf("takes %llu\n", static_cast<unsigned long long>((addresses_in_use() - before) >> 20));
   if (mirror[4095] != 3) return 1;
   try {
-    (void)runtime::allocate_host("large", std::uint64_t{1} << 40, nullptr, false);
+    (void)runtime::allocate_host("large", std::uint64_t{1} << 40, nullptr, base::Accesses::watched);
   } catch (const OutOfMemory& e) {
     std::printf("%s\n", e.what());
   }

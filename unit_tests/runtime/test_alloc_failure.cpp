@@ -153,7 +153,7 @@ void message(World& w, Array& a, bool in, bool on_device) {
   const ForeignIo& io = *semcache_foreign_io_1();
   const ByteRange pieces[] = {{0, 700}, {2 * page, 3 * page + 5}};
   Transit transit;
-  if (!w.attempt([&] { transit = io.take(4 * page, on_device); })) return;
+  if (!w.attempt([&] { transit = io.take(4 * page, on_device ? base::Side::device : base::Side::host); })) return;
   if (in) {
     std::memset(transit.address, 77, 4 * page);
     if (w.attempt([&] { io.write_in(a.at + 100, pieces, 2, transit, 0); })) {
@@ -297,7 +297,7 @@ const std::vector<Scenario>& scenarios() {
            void* d = nullptr;
            void* h = nullptr;
            if (w.attempt([&] { d = allocate_device("a label of some length, and one that nobody has used", 3 * page); })) w.more.push_back(d);
-           if (d != nullptr && w.attempt([&] { h = allocate_host("its host's side, with a label of its own", 3 * page, d, i == 1); })) {
+           if (d != nullptr && w.attempt([&] { h = allocate_host("its host's side, with a label of its own", 3 * page, d, i == 1 ? base::Accesses::announced : base::Accesses::watched); })) {
              w.more.insert(w.more.begin(), h);
            }
          }

@@ -143,13 +143,13 @@ TEST_F(QueuesTest, ALeasedStreamNeedsEventsOnlyWhereNobodyTellsOfOthers) {
   const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
   EXPECT_TRUE(queues.needs_events(q));
-  queues.others_are_told_of(true);
+  queues.set_others_are_told(true);
   EXPECT_FALSE(queues.needs_events(q));
   char third = 0;
   EXPECT_TRUE(queues.needs_events(queues.adopt(0, &third, {}))) << "it may end at any time";
-  queues.others_are_told_of(false);
+  queues.set_others_are_told(false);
   EXPECT_TRUE(queues.needs_events(q));
-  queues.others_are_told_of(true);
+  queues.set_others_are_told(true);
   queues.retire(q);
   EXPECT_TRUE(queues.needs_events(queues.adopt(0, &other, {}))) << "a stream of the same name, which nobody has leased";
 }
@@ -159,7 +159,7 @@ TEST_F(QueuesTest, WhatIsSubmittedBeforeOthersSubmitIsWaitedForAlone) {
   char other = 0;
   const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
-  queues.others_are_told_of(true);
+  queues.set_others_are_told(true);
   EXPECT_FALSE(queues.any_unrecorded());
   const std::uint64_t mine = work(q, unused);
   EXPECT_TRUE(queues.any_unrecorded());
@@ -182,7 +182,7 @@ TEST_F(QueuesTest, AFenceOfOneStreamSeparatesItsOwnWork) {
     q[i] = queues.adopt(0, &streams[i], {});
     queues.lease(q[i]);
   }
-  queues.others_are_told_of(true);
+  queues.set_others_are_told(true);
   std::uint64_t mine[2];
   for (int i = 0; i < 2; ++i) mine[i] = work(q[i], unused);
   queues.record_leased(&streams[0]);
@@ -203,7 +203,7 @@ TEST_F(QueuesTest, WhatALeasedStreamWaitsForComesBehindAnEventOfItsOwn) {
   char other = 0;
   const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
-  queues.others_are_told_of(true);
+  queues.set_others_are_told(true);
   const std::uint64_t mine = work(q, unused);
   const std::uint64_t transfer = work(a, unused);
   queues.order(q, a, transfer);
@@ -216,7 +216,7 @@ TEST_F(QueuesTest, WorkThatIsKnownToBeDoneNeedsNoEvent) {
   char other = 0;
   const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
-  queues.others_are_told_of(true);
+  queues.set_others_are_told(true);
   const std::uint64_t mine = work(q, unused);
   queues.note_done(queues.happened_with(q, mine));  // the program's own fence
   EXPECT_FALSE(queues.any_unrecorded());
@@ -227,7 +227,7 @@ TEST_F(QueuesTest, NothingIsLeftOutWhereLaunchesGoToTheNullStream) {
   char other = 0;
   const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
-  queues.others_are_told_of(true);
+  queues.set_others_are_told(true);
   EXPECT_TRUE(queues.needs_events(q)) << "our own launches make it wait for others' streams";
 }
 
@@ -247,7 +247,7 @@ TEST_F(QueuesTest, AStreamThatIsGivenUpHasAnEventBehindItsWorkWhateverFails) {
   char other = 0;
   const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
-  queues.others_are_told_of(true);
+  queues.set_others_are_told(true);
   const std::uint64_t mine = work(q, unused);
   ASSERT_TRUE(queues.begin_retiring(q).has_value());
   EXPECT_NE(queues.adopt(0, &other, {}), q) << "the next stream of that name";

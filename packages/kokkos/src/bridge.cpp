@@ -79,7 +79,8 @@ void* allocate(Side side, std::uint32_t device, const char* space_name, const ch
     data = runtime::allocate_device(label, bytes, device);
   } else {
     const void* partner = std::exchange(partner_of_next_mirror, nullptr);
-    data = runtime::allocate_host(label, bytes, partner, std::exchange(next_mirror_is_announced, false));
+    const bool announced = std::exchange(next_mirror_is_announced, false);
+    data = runtime::allocate_host(label, bytes, partner, announced ? base::Accesses::announced : base::Accesses::watched);
   }
   note_allocation(side, data, bytes);
   void* address = static_cast<char*>(data) - (total - logical);

@@ -232,7 +232,7 @@ T dot(std::int64_t n, const T* x, const T* y) {
   });
   sums.wait_for(cut);
   for (const Task& t : cut) {
-    runtime::count_external_transfer(true, (rows_of(t.parts[0].where) + block - 1) / block * sizeof(T), t.device);
+    runtime::count_external_transfer((rows_of(t.parts[0].where) + block - 1) / block * sizeof(T), t.device);
   }
   return sum_of(all, blocks);
 }
@@ -273,7 +273,7 @@ struct DeviceScalar<T>::State : base::Uncopied {
     if (of_blocks != blocks) {
       if (sums != nullptr) runtime::deallocate(std::exchange(sums, nullptr));
       blocks = 0;
-      sums = static_cast<T*>(runtime::allocate_host("sums of blocks (linalg)", of_blocks * sizeof(T), nullptr, true));
+      sums = static_cast<T*>(runtime::allocate_host("sums of blocks (linalg)", of_blocks * sizeof(T), nullptr, base::Accesses::announced));
     }
     blocks = of_blocks;
     for (OnDevice& d : on_devices) d.is_current = false;

@@ -30,7 +30,7 @@ bool is_mirror(const void* address, std::size_t bytes) noexcept {
 
 bool is_mirror(void* address, std::size_t bytes) noexcept { return is_mirror(static_cast<const void*>(address), bytes); }
 
-Bounce::Bounce(std::size_t bytes) : transit_(io()->take(bytes, false)) {}
+Bounce::Bounce(std::size_t bytes) : transit_(io()->take(bytes, base::Side::host)) {}
 
 Bounce::~Bounce() { io()->give(transit_); }
 

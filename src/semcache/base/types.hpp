@@ -54,6 +54,12 @@ void append(Pieces& pieces, ByteRange piece) {
 
 namespace base {
 
+/// On which side of the link between host and devices memory lies.
+enum class Side : std::uint8_t { host, device };
+
+/// How the runtime learns that the host uses a mirror: it watches the pages, or the program announces every use.
+enum class Accesses : std::uint8_t { watched, announced };
+
 /// Base of classes whose objects are neither copied nor moved.
 class Uncopied {
  public:

@@ -21,6 +21,9 @@ namespace semcache::device {
 /// A point in a queue's work, obtained from `record` and given back with `release`. The value 0 means "no event".
 using EventId = std::uint64_t;
 
+/// Whether the kernels of a stream come before those of other streams that have not begun. Devices without priorities ignore it.
+enum class StreamPriority : std::uint8_t { ordinary, before_others };
+
 enum class DeviceKind : std::uint8_t { emulated, cuda };
 [[nodiscard]] constexpr const char* to_string(DeviceKind k) noexcept {
   return k == DeviceKind::cuda ? "cuda" : "emulated";
@@ -100,7 +103,7 @@ class Device {
   /// Opens a queue of the runtime's own, for transfers.
   [[nodiscard]] virtual QueueId open_queue() = 0;
   /// Makes a native stream of the device, for kernels; its last owner destroys it. Emulated devices: the key of a stream.
-  [[nodiscard]] virtual std::shared_ptr<void> new_stream([[maybe_unused]] bool before_others) { return std::make_shared<char>('\0'); }
+  [[nodiscard]] virtual std::shared_ptr<void> new_stream(StreamPriority /*priority*/) { return std::make_shared<char>('\0'); }
   /// Wraps a native stream (CUDA: cudaStream_t; emulated: any key) in a queue. `owner` is kept until `close_queue`.
   [[nodiscard]] virtual QueueId adopt_queue(void* native, std::shared_ptr<void> owner) = 0;
   virtual void close_queue(QueueId queue) noexcept = 0;
@@ -179,7 +182,7 @@ class Device {
   /// Notes a kernel, or a fill that the caller has carried out itself. @param bytes  how many bytes of the device's memory it has used
   virtual void note_kernel(QueueId /*queue*/, std::uint64_t /*bytes*/) noexcept {}
   /// Lets the host wait until these bytes of its memory have arrived, and if it writes them, until they have left, too.
-  virtual void host_needs(const std::byte* /*host*/, std::uint64_t /*bytes*/, bool /*writes*/) noexcept {}
+  virtual void host_needs(const std::byte* /*host*/, std::uint64_t /*bytes*/, Access /*mode*/) noexcept {}
 
   /// Returns whether work for this queue is being recorded in a graph instead of being carried out.
   [[nodiscard]] virtual bool is_recording(QueueId /*queue*/) const { return false; }

@@ -22,11 +22,10 @@ std::string Directory::audit() const {
   std::map<Key, std::uint32_t> holders;
   std::map<Key, std::uint32_t> wanters;
   std::string wrong;
-  const auto collect = [&](const ExtentMap& map, const char* what, std::uint32_t owner, bool live,
-                           std::map<Key, std::uint32_t>& uses) {
+  const auto collect = [&](const auto& of, const ExtentMap& map, const char* what, std::uint32_t owner, std::map<Key, std::uint32_t>& uses) {
     const auto check = [&](const ExtentMap::Extent& e) {
       if (!e.ref.is_number()) return;
-      if (!live) wrong = at(what, owner, e) + ": it was removed";
+      if (!of.live) wrong = at(what, owner, e) + ": it was removed";
       if (values_.find(e.ref.id) == nullptr) wrong = at(what, owner, e) + ": the value is forgotten";
       ++uses[{e.ref.id, owner, e.displacement()}];
     };
@@ -38,10 +37,10 @@ std::string Directory::audit() const {
       if (i == 0 || !all[i].where.is_range() || map.pitch() != one_column) continue;
       if (all[i - 1].at(all[i].where.begin) == all[i].ref) wrong = at(what, owner, all[i]) + ": not maximal";
     }
-    if (bytes != map.size() && live) wrong = std::string(what) + " " + std::to_string(owner) + ": its extents are not all of it";
+    if (bytes != map.size() && of.live) wrong = std::string(what) + " " + std::to_string(owner) + ": its extents are not all of it";
   };
-  for (std::uint32_t s = 0; s < slots_.size(); ++s) collect(slots_[s].held, "slot", s, slots_[s].live, holders);
-  for (std::uint32_t d = 0; d < data_.size(); ++d) collect(data_[d].wanted, "datum", d, data_[d].live, wanters);
+  for (std::uint32_t s = 0; s < slots_.size(); ++s) collect(slots_[s], slots_[s].held, "slot", s, holders);
+  for (std::uint32_t d = 0; d < data_.size(); ++d) collect(data_[d], data_[d].wanted, "datum", d, wanters);
   if (!wrong.empty()) return wrong;
 
   std::size_t counted_holders = 0;

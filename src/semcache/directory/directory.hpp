@@ -99,7 +99,8 @@ class Directory {
   void detach(SlotId slot) noexcept;
   /// Marks memory that the program changes before it announces the change (an announced host side). Such a slot is the source of
   /// a fetch only where no other slot has the value, and it does not relieve another slot of being the last holder.
-  void mark_changing(SlotId slot, bool changing = true) { slots_[slot.value].changing = changing; }
+  void mark_changing(SlotId slot) { slots_[slot.value].changing = true; }
+  void mark_unchanging(SlotId slot) { slots_[slot.value].changing = false; }
   [[nodiscard]] bool changing(SlotId slot) const { return slots_[slot.value].changing; }
   /// Forgets a slot. @pre the engine has saved the values of which the slot was the last holder (I4)
   void remove_slot(SlotId slot) noexcept;

@@ -13,7 +13,8 @@ constexpr std::uint64_t idle_limit_bytes = 256 * 1024 * 1024;
 
 }  // namespace
 
-TransitBuffer* Buffers::take(std::uint64_t bytes, bool on_device) {
+TransitBuffer* Buffers::take(std::uint64_t bytes, Side where) {
+  const bool on_device = where == Side::device;
   Transaction t(transactions_);
   DeviceState& d = s_.home();
   auto best = idle_.end();
@@ -39,7 +40,7 @@ TransitBuffer* Buffers::take(std::uint64_t bytes, bool on_device) {
       t.unlocked([&] { buffer->allocate(); });
       return buffer.release();
     } catch (const OutOfMemory&) {
-      if (!release_idle(t, on_device)) throw;
+      if (!release_idle(t, where)) throw;
     }
   }
 }
@@ -96,11 +97,11 @@ std::unique_ptr<TransitBuffer> Buffers::no_longer_idle(List::iterator which) noe
   return buffer;
 }
 
-bool Buffers::release_idle(Transaction& t, bool on_device) noexcept {
+bool Buffers::release_idle(Transaction& t, Side where) noexcept {
   bool any = false;
   for (;;) {
     const auto idle = std::find_if(idle_.begin(), idle_.end(),
-                                   [&](const auto& buffer) { return buffer->on_device == on_device; });
+                                   [&](const auto& buffer) { return buffer->on_device == (where == Side::device); });
     if (idle == idle_.end()) return any;
     free_buffer(t, no_longer_idle(idle));
     any = true;

@@ -15,16 +15,15 @@ class Buffers : Parts {
  public:
   explicit Buffers(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Returns memory that nothing else uses, on the device if `on_device`, else on the host: an idle buffer that is large enough, or
-  /// a new one. Makes the transaction. @throws OutOfMemory
-  TransitBuffer* take(std::uint64_t bytes, bool on_device);
+  /// Returns memory that nothing else uses, an idle buffer that is large enough, or a new one. Makes the transaction. @throws OutOfMemory
+  TransitBuffer* take(std::uint64_t bytes, Side where);
   /// Returns memory for persistent messages of `range` of a device array, side by side with that for its other ranges. Returns
   /// nullptr if the array is too large, another message has some of these bytes, or there is no memory. Makes the transaction.
   TransitBuffer* take_beside(Memory& memory, ByteRange range);
   /// Takes a buffer back, to be kept idle or freed. Makes the transaction.
   void give(TransitBuffer* buffer) noexcept;
-  /// Frees all idle buffers on the device, or all on the host, because the memory is needed. Returns false if there were none.
-  bool release_idle(Transaction& transaction, bool on_device) noexcept;
+  /// Frees all idle buffers on one side, because the memory is needed. Returns false if there were none.
+  bool release_idle(Transaction& transaction, Side where) noexcept;
   [[nodiscard]] std::uint64_t idle_device_bytes() const noexcept { return idle_device_bytes_; }
 
  private:

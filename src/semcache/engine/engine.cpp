@@ -54,7 +54,8 @@ QueueIndex Engine::queue_of_others(void* native) noexcept {
   }
 }
 
-QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased) {
+QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, Lease lease) {
+  const bool leased = lease == Lease::one_more;
   Transaction t(transactions_);
   Queues& queues = *s_.queues;
   queues.collect_ended();
@@ -83,8 +84,8 @@ QueueIndex Engine::adopt_lane(std::uint32_t device, void* native, std::shared_pt
   return adopt(device, native, std::move(owner), Queues::Submitter::tasks);
 }
 
-void Engine::others_are_told_of(bool told) noexcept {
-  s_.queues->others_are_told_of(told);
+void Engine::set_others_are_told(bool told) noexcept {
+  s_.queues->set_others_are_told(told);
 }
 
 void Engine::others_submit(std::optional<void*> fenced) noexcept {

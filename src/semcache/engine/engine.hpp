@@ -81,9 +81,10 @@ class Engine : base::Uncopied {
   }
 
   // --- queues ------------------------------------------------------------------------------------------------------
+  enum class Lease : std::uint8_t { none, one_more };
   /// Returns the index of a native stream of the program, whose work the device carries out.
-  /// @param leased  the queue gets one lease more, which `retire_queue` ends
-  QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased = false);
+  /// @param lease  `one_more`: the queue gets a lease, which `retire_queue` ends
+  QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, Lease lease = Lease::none);
   /// Returns the index of a stream of the device on which tasks of library calls are carried out. Each launch there is ordered behind all work
   /// that uses the same bytes, and all later work behind it. `owner` is kept until the engine ends. Returns `unknown_queue` if there are too many.
   QueueIndex adopt_lane(std::uint32_t device, void* native, std::shared_ptr<void> owner);
@@ -91,9 +92,9 @@ class Engine : base::Uncopied {
   [[nodiscard]] bool leave_lease(QueueIndex queue) noexcept;
   /// Ends a lease of the queue; behind the last one the queue is given up.
   void retire_queue(QueueIndex queue) noexcept;
-  /// Sets whether `others_submit` will be called (see `Queues::others_are_told_of`). To be called before the first queue is
+  /// Sets whether `others_submit` will be called (see `Queues::set_others_are_told`). To be called before the first queue is
   /// adopted.
-  void others_are_told_of(bool told) noexcept;
+  void set_others_are_told(bool told) noexcept;
   /// To be called before other code calls the driver. A thread that waits for one of our launches so far will then not have to
   /// wait for work that is submitted by this call or later.
   /// @param fenced  the call is a fence of this stream, and separates the launches on this stream alone

@@ -269,11 +269,11 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
   }
 }
 
-bool Executor::goes_directly(const Memory& host, const Region& where, bool to_host) const {
+bool Executor::goes_directly(const Memory& host, const Region& where, Direction direction) const {
   // Drivers read small sources with the processor (up to 24 KiB were seen), so a small source must be accessible to go directly.
   constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
   const bool locked = s_.pages->locked(host, where.hull());
-  if (to_host) return locked || host.owns_allocation;
+  if (direction == Direction::from_device) return locked || host.owns_allocation;
   const bool other_name = s_.pages->device_name(host, where.begin) != host.address + where.begin;
   return locked && (other_name ? where.width >= surely_by_the_copy_engine : s_.pages->permit(host, where.hull(), platform::Protection::read));
 }
@@ -281,6 +281,7 @@ bool Executor::goes_directly(const Memory& host, const Region& where, bool to_ho
 /// Copies between an array's host memory and an array's device memory `m`.
 void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   const bool to_host = step.to.space == host_space;
+  const Direction direction = to_host ? Direction::from_device : Direction::to_device;
   const plan::End& on_host = to_host ? step.to : step.from;
   const Region where(on_host.position, step.bytes, step.columns, on_host.pitch);
   DeviceState& d = s_.device_of(m);
@@ -305,7 +306,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   flight.expected = to_host && here().bringing == &host;
   std::byte* other = s_.pages->device_name(host, where.begin);
   std::uint64_t other_pitch = on_host.pitch;
-  const bool direct = goes_directly(host, where, to_host);
+  const bool direct = goes_directly(host, where, direction);
   s_.queues->separate(queue);
   if (to_host || direct) flight.host = &host;  // a thread that would write these pages waits for the flight
   if (!direct) {
@@ -319,7 +320,6 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
     for (std::uint64_t c = 0; c < step.columns && !to_host && !direct; ++c) {
       s_.platform->read_behind(other + c * step.bytes, step.from.address + c * step.from.pitch, step.bytes);
     }
-    const auto direction = to_host ? device::Device::Direction::from_device : device::Device::Direction::to_device;
     std::byte* const target = to_host ? other : step.to.address;
     const std::byte* const origin = to_host ? step.from.address : other;
     const std::uint64_t to_pitch = to_host ? other_pitch : step.to.pitch, from_pitch = to_host ? step.from.pitch : other_pitch;
@@ -457,10 +457,11 @@ void Executor::write_arrival(Memory& m, ByteRange range, const std::byte* bytes)
   // Whole huge pages that have not been used yet are written by `write_unused`, so that huge pages can back them. The bytes
   // between them are written in place.
   constexpr std::uint64_t unit = LookupTable::granule_bytes;
-  const auto write = [&](ByteRange part, bool unused) {
+  enum class Pages : std::uint8_t { used, unused };
+  const auto write = [&](ByteRange part, Pages pages) {
     if (part.empty()) return;
     const std::byte* from = bytes + (part.begin - range.begin);
-    if (unused) {
+    if (pages == Pages::unused) {
       s_.platform->write_unused(m.address + part.begin, from, part.size(),
                               s_.watched(m) ? m.pages.at(part.begin).protection : platform::Protection::read_write);
       s_.mappings.add(2);
@@ -479,19 +480,19 @@ void Executor::write_arrival(Memory& m, ByteRange range, const std::byte* bytes)
       const PageState before = m.pages.at(run.begin);
       m.pages.for_each({at, stop}, [&](ByteRange, PageState s) { unused = unused && s == first; });
       if (unused && run_unused && before != first) {
-        write(run, true);
+        write(run, Pages::unused);
         run = {at, at};
       }
     }
     if (unused != run_unused) {
-      write(run, run_unused);
+      write(run, run_unused ? Pages::unused : Pages::used);
       run = {at, at};
       run_unused = unused;
     }
     run.end = stop;
     at = stop;
   }
-  write(run, run_unused);
+  write(run, run_unused ? Pages::unused : Pages::used);
   HostPages::mark_used(m, range);
 }
 

@@ -41,8 +41,9 @@ class Executor : Parts {
   static constexpr std::uint64_t over_host_bytes = std::uint64_t{4} << 20;
   /// Removes flights from the list that are known to have ended; it asks the driver, and does not wait.
   void forget_finished_flights() noexcept;
+  using Direction = device::Device::Direction;
   /// Can a transfer between these pages and a device do without staging memory?
-  [[nodiscard]] bool goes_directly(const Memory& host, const Region& where, bool to_host) const;
+  [[nodiscard]] bool goes_directly(const Memory& host, const Region& where, Direction direction) const;
   /// Closes pages for writing that are about to be the source of a copy, so that they can no longer change unnoticed.
   void freeze(Memory& memory, const Region& where);
   /// Returns a digest of the content that the device memory has now.

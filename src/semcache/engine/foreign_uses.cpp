@@ -43,7 +43,8 @@ void add_use(ForeignCall& call, const ForeignCall::Use& more) {
 
 }  // namespace
 
-void ForeignUses::use_natively(Memory& m, const Region& where, bool writable, Memory::Announcement& announcement) {
+void ForeignUses::use_natively(Memory& m, const Region& where, Mode mode, Memory::Announcement& announcement) {
+  const bool writable = mode == Mode::writes;
   const UnsubmittedLaunch unsubmitted;
   const Announced announced(*this, announcement, m);
   const Operand operand{&m, writable};
@@ -53,7 +54,7 @@ void ForeignUses::use_natively(Memory& m, const Region& where, bool writable, Me
   std::optional<Transaction> t;
   if (s_.options.check || part.range.size() < m.bytes) t.emplace(transactions_);
   if (s_.options.check) projection_.keep_reachable(m);
-  announced.note(part.range, writable);
+  announced.note(part.range, mode);
 }
 
 void ForeignUses::confine(ForeignCall::Use& use) {
@@ -77,8 +78,8 @@ DeviceSet ForeignUses::users_of(const Memory& m) const noexcept {
 // A use counts on the unknown queue, because raw kernels may use any stream, before and after it, and there as one of the whole array.
 void ForeignUses::access(Memory& m, const Region& where, Access mode) {
   // The use of guarded memory is noticed where the announcement does not cover it, so the pages are opened together if they can be.
-  if (s_.guarded(m) && where.size() < m.bytes && fits_as_a_whole(m)) return use_natively(m, m.all(), writes(mode), m.announced_use);
-  if (mode != Access::overwrite) return use_natively(m, where, writes(mode), m.announced_use);
+  if (s_.guarded(m) && where.size() < m.bytes && fits_as_a_whole(m)) return use_natively(m, m.all(), mode_of(writes(mode)), m.announced_use);
+  if (mode != Access::overwrite) return use_natively(m, where, mode_of(writes(mode)), m.announced_use);
   const UnsubmittedLaunch unsubmitted;
   const Announced announced(*this, m.announced_use, m);
   Transaction t(transactions_);
@@ -96,9 +97,9 @@ void ForeignUses::access(Memory& m, const Region& where, Access mode) {
   m.uses.note(unknown_queue, s_.queues->begin_position(unknown_queue), Mode::writes);
   m.note_recent(use.range, s_.clock.fetch_add(1, std::memory_order_relaxed));
   projection_.keep_reachable(m);
-  if (use.range.size() < m.bytes) projection_.open_part(m, use.range, true);
+  if (use.range.size() < m.bytes) projection_.open_part(m, use.range, Mode::writes);
   projection_.open_guarded(m);
-  announced.note(use.range, true);
+  announced.note(use.range, Mode::writes);
 }
 
 bool ForeignUses::fits_as_a_whole(Memory& m) {
@@ -106,7 +107,8 @@ bool ForeignUses::fits_as_a_whole(Memory& m) {
   return residency_.fits_as_a_whole(m);
 }
 
-void ForeignUses::Announced::note(const Region& where, bool writes) const noexcept {
+void ForeignUses::Announced::note(const Region& where, Mode mode) const noexcept {
+  const bool writes = mode == Mode::writes;
   // Beyond so many a use counts as one of the whole array. One that is larger than the budget can only be used in parts.
   const std::size_t most_parts = std::max<std::size_t>(32, memory_.blocks.count());
   bool in_part = where.size() < memory_.bytes;
@@ -151,7 +153,8 @@ void ForeignUses::list(Memory& m) {
   s_.listed_arrays.store(s_.listed.size());
 }
 
-ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, const void* address) {
+ForeignCall::Use ForeignUses::unless_announced(Memory& m, Mode mode, const void* address) {
+  const bool writable = mode == Mode::writes;
   ForeignCall::Use use{Known(m), writable, writable, false, {}, {}};
   const Memory::Announcement& announcement = m.announced_use;
   const bool fresh = s_.directory.fresh(m.slot, m.all());
@@ -174,18 +177,19 @@ ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, const v
       if (part.writes) use.parts.push_back({&m, part.where, Access::read_write});
     }
   }
-  if (!use.announced) count_unannounced(m, m.all(), fresh, writable);
+  if (!use.announced) count_unannounced(m, m.all(), mode);
   return use;
 }
 
-void ForeignUses::count_unannounced(const Memory& m, const Region& range, bool fresh, bool writes) {
-  if (!fresh || (writes && !s_.directory.exclusive(m.slot, range))) s_.recorder.count(trace::Event::unannounced, m.label);
+void ForeignUses::count_unannounced(const Memory& m, const Region& range, Mode mode) {
+  const bool right = mode == Mode::writes ? s_.directory.exclusive(m.slot, range) : s_.directory.fresh(m.slot, range);
+  if (!right) s_.recorder.count(trace::Event::unannounced, m.label);
 }
 
-ForeignCall::Use ForeignUses::transfer_of(Memory& m, ByteRange range, bool writes) {
-  const bool fresh = s_.directory.fresh(m.slot, range);
-  const bool announced = fresh && holds(m.announced_use, m) && (!writes || m.announced_use.writes.load());
-  if (!announced) count_unannounced(m, range, fresh, writes);
+ForeignCall::Use ForeignUses::transfer_of(Memory& m, ByteRange range, Mode mode) {
+  const bool writes = mode == Mode::writes;
+  const bool announced = s_.directory.fresh(m.slot, range) && holds(m.announced_use, m) && (!writes || m.announced_use.writes.load());
+  if (!announced) count_unannounced(m, range, mode);
   // A transfer may fail, or write only some of the bytes, so the content of the others must be there.
   ForeignCall::Use use{Known(m), writes, writes, announced, {}, {}};
   if (!s_.guarded(m) && range != m.all()) use.parts.push_back({&m, range, writes ? Access::read_write : Access::read});
@@ -205,11 +209,11 @@ void ForeignUses::add_every_array(ForeignCall& call) {
     if (!m.live || m.on_host() || m.snapshot() || m.freeing || m.part) continue;
     const auto end = call.uses.begin() + static_cast<std::ptrdiff_t>(given);
     if (std::any_of(call.uses.begin(), end, [&](const ForeignCall::Use& use) { return use.memory == &m; })) continue;
-    call.uses.push_back(unless_announced(m, true));
+    call.uses.push_back(unless_announced(m, Mode::writes));
   }
 }
 
-std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches,
+std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::DriverUse* uses, std::size_t count, ForeignCall::Kind kind,
                                                              const ForeignStream& where) {
   base::Patience patience(s_.options.patience);
   here().in_driver_call = &patience;
@@ -218,7 +222,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   Transaction t(transactions_);
   t.launch_follows();
   auto call = std::make_unique<ForeignCall>();  // behind `t`: if something fails, it ends while the lock is held
-  call->launches = launches;
+  call->kind = kind;
   call->devices = where.devices;
   // The stream may have lost its queue since the caller asked for it.
   if (where.queue != unknown_queue && s_.queues->is_of_stream(where.queue, where.native)) {
@@ -252,8 +256,8 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     } else if (!m.on_host()) {
       // Words on their way to the device may still be a launch's arguments, even where a copy meanwhile has ended the
       // announcement of the handle's capture.
-      const ForeignCall::Use now = word ? unless_announced(m, use.kind != Kind::read, use.address)
-                                        : transfer_of(m, {begin, std::min(m.bytes, begin + use.bytes)}, use.kind != Kind::read);
+      const ForeignCall::Use now = word ? unless_announced(m, mode_of(use.kind != Kind::read), use.address)
+                                        : transfer_of(m, {begin, std::min(m.bytes, begin + use.bytes)}, mode_of(use.kind != Kind::read));
       add_use(*call, now);
       if (use.kind == Kind::listed) expect_argument(now);
     } else {
@@ -261,6 +265,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     }
   }
   // A launch whose arguments this thread has copied to the device beforehand shows none of them itself.
+  const bool launches = kind == ForeignCall::Kind::launch;
   if (launches) {
     std::vector<ForeignCall::Use> arguments;
     if (auto own = arguments_.extract(std::this_thread::get_id())) arguments = std::move(own.mapped());
@@ -277,7 +282,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       host_uses.push_back({Known(*m), m->all(), true, true});
     } else {
       leads_to_views = leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
-      add_use(*call, unless_announced(*m, true));
+      add_use(*call, unless_announced(*m, Mode::writes));
     }
   }
   if (leads_to_views && launches) add_every_array(*call);
@@ -299,9 +304,9 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   for (ForeignCall::Use& use : call->uses) {
     for (const HostUse& host : host_uses) use.both_sides = use.both_sides || (!host.pointer && host.memory->datum == use.memory->datum);
   }
-  const auto make_host_right = [&](bool writable) -> Obstacle {
+  const auto make_host_right = [&](Mode mode) -> Obstacle {
     for (HostUse& use : host_uses) {
-      if (use.writable != writable) continue;
+      if (mode_of(use.writable) != mode) continue;
       if (const Obstacle o = make_right(use)) return o;
     }
     return {};
@@ -319,7 +324,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     t.run([&]() -> Obstacle {
       // Host memory that the call reads comes first, and host memory that it writes comes last. A copy from one side of an array
       // to the other needs both sides made right, and neither side may count yet as what the call will make of it.
-      if (const Obstacle o = make_host_right(false)) return o;
+      if (const Obstacle o = make_host_right(Mode::reads)) return o;
       // Arrays may be freed while the lock is given up.
       call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), std::mem_fn(&Known::freed)), call->uses.end());
       operands.clear();
@@ -342,9 +347,9 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
         use.memory->write_check.reset();
         const SlotId slot = use.memory->slot;
         s_.directory.mark_changing(slot);
-        overwritten.emplace_back(&s_.directory, [slot](directory::Directory* d) { d->mark_changing(slot, false); });
+        overwritten.emplace_back(&s_.directory, [slot](directory::Directory* d) { d->mark_unchanging(slot); });
       }
-      if (const Obstacle o = make_host_right(true)) return o;
+      if (const Obstacle o = make_host_right(Mode::writes)) return o;
       call->overwritten = std::move(overwritten);  // the arrays are pinned next
       return {};
     });
@@ -389,7 +394,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work, so a thread that waits for the device from now on waits for this work, too.
   const std::uint64_t at = s_.queues->begin_position(queue);
-  if (call->launches) {
+  if (call->kind == ForeignCall::Kind::launch) {
     here().submitted = known ? s_.queues->position(unknown_queue) : at;
     here().submitted_to = s_.serial;
   }
@@ -400,7 +405,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     if (known) {
       for (const Requirement& part : use.parts) executor_.note_use(queue, m, part.range, mode_of(writes(part.mode)), at, now);
       if (use.parts.empty()) executor_.note_use(queue, m, mode_of(use.used_writing), at, now);
-      record = Launches::note_written(m, use.writable) || record;
+      record = Launches::note_written(m, mode_of(use.writable)) || record;
     } else {
       m.unknown_on.fetch_or(call->devices);
       m.uses.note(unknown_queue, at, mode_of(use.used_writing));

@@ -19,6 +19,10 @@ struct ForeignStream {
 
 /// A call to the driver by code outside the runtime, while it is made.
 struct ForeignCall {
+  enum class Kind : std::uint8_t {
+    transfer,  ///< it copies or fills bytes
+    launch,    ///< it launches a kernel or a graph, which may use any listed array
+  };
   struct Use : Known {
     bool writable;     ///< the call may change the content
     bool used_writing; ///< later uses of the array wait for the call as for a write
@@ -38,7 +42,7 @@ struct ForeignCall {
       return regions;
     }
   };
-  bool launches = false;  ///< it launches a kernel or a graph
+  Kind kind = Kind::transfer;
   QueueIndex queue = unknown_queue;  ///< the one in whose order all its work is carried out
   DeviceSet devices = all_devices;   ///< see `ForeignStream`
   Queues::Call on_queue;             ///< keeps the queue; ends with the engine's lock held
@@ -58,17 +62,16 @@ class ForeignUses : Parts {
   /// Serves an announced use of device memory. Of the rest of the array nothing is fetched.
   void access(Memory& memory, const Region& where, Access mode);
   /// Prepares an array whose handle is captured for a launch on a native space.
-  void native_capture(Memory& memory, bool writable) { use_natively(memory, memory.all(), writable, memory.captured_use); }
+  void native_capture(Memory& memory, Mode mode) { use_natively(memory, memory.all(), mode, memory.captured_use); }
   /// Prepares every array, because an array that leads to others was captured.
   void native_capture_of_all();
   /// To be called before other code calls the driver. Makes everything that the call uses valid, and pins it, as for a launch.
   /// What the call may write counts as written, unless an announcement states otherwise. A kernel may write
   /// all arrays whose addresses it is given.
-  /// @param launches  the call launches a kernel or a graph, which may use any listed array
   /// @param where  where the work is carried out. On the unknown queue the transfers of what the call uses are waited for here, and whoever needs that later waits for the
   ///               devices; otherwise the queue is ordered, as for our own launches.
   /// @return for `end_foreign_call`, when the driver has taken the call's work; nullptr: the call uses no device memory of ours
-  [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches,
+  [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count, ForeignCall::Kind kind,
                                                                 const ForeignStream& where = {});
   /// Notes the writes of the call, gives the call its position on its queue, and unpins its arrays.
   void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
@@ -95,7 +98,7 @@ class ForeignUses : Parts {
            !(s_.in_everything(memory) && (s_.everything(memory).pins.load() != 0 || at <= s_.everything(memory).recently.load()));
   }
   /// Prepares the bytes for a kernel that is not submitted yet and whose submission is not reported, and notes the announcement.
-  void use_natively(Memory& memory, const Region& where, bool writable, Memory::Announcement& announcement);
+  void use_natively(Memory& memory, const Region& where, Mode mode, Memory::Announcement& announcement);
   /// An announcement that is being made. If an earlier one still holds, it goes on to hold beside it.
   class Announced {
    public:
@@ -106,7 +109,7 @@ class ForeignUses : Parts {
     }
     /// Notes the announcement, when the bytes are ready for the use.
     /// Threads: with the engine's lock, if the bytes are not the whole array.
-    void note(const Region& where, bool writes) const noexcept;
+    void note(const Region& where, Mode mode) const noexcept;
 
    private:
     Memory::Announcement& announcement_;
@@ -120,17 +123,17 @@ class ForeignUses : Parts {
   /// Lists the array as one that any later launch of other code may use.
   void list(Memory& memory);
   /// Returns the use of an array by a call that is given an address in it: as it was announced, or of the whole array.
-  /// @param writable  what the call may do; an announcement is believed
+  /// @param mode  what the call may do; an announcement is believed
   /// @param address  what the call is given; nullptr: it is not known
-  [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, const void* address = nullptr);
+  [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, Mode mode, const void* address = nullptr);
   /// Restricts a use that was announced in parts to the blocks of these parts.
   static void confine(ForeignCall::Use& use);
   /// Can all of the array be mapped at once? Takes the lock.
   [[nodiscard]] bool fits_as_a_whole(Memory& memory);
   /// Returns the use of bytes of an array by a transfer of the driver.
-  [[nodiscard]] ForeignCall::Use transfer_of(Memory& memory, ByteRange range, bool writes);
+  [[nodiscard]] ForeignCall::Use transfer_of(Memory& memory, ByteRange range, Mode mode);
   /// Counts a use of these bytes as unannounced, unless nothing need be done for it.
-  void count_unannounced(const Memory& memory, const Region& range, bool fresh, bool writes);
+  void count_unannounced(const Memory& memory, const Region& range, Mode mode);
   /// Adds all arrays to the call, because it is given Views that lie in an array and may lead to any other.
   void add_every_array(ForeignCall& call);
   /// Returns whether nothing need be done for this use.

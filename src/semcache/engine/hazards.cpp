@@ -68,7 +68,7 @@ Obstacle Hazards::flights_of(Memory& host, const Region& where, Mode mode) {
   }
   if (s_.virtual_time) {  // there are no flights: the transfers have ended, but by the virtual clock perhaps not
     const ByteRange bytes = side_by_side ? ByteRange{0, host.bytes} : where.hull();
-    s_.home().device->host_needs(host.address + bytes.begin, bytes.size(), mode == Mode::writes);
+    s_.home().device->host_needs(host.address + bytes.begin, bytes.size(), mode == Mode::writes ? Access::write : Access::read);
   }
   return {};
 }

@@ -144,18 +144,18 @@ void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size
 
 void Launches::expect_apart(const Operand* operands, std::size_t count, const OperandParts& parts) const {
   const auto for_each_use = [&](const Operand& o, const auto& visit) {
-    if (!parts.has(*o.memory)) visit(o.memory->positions(), o.writable);
+    if (!parts.has(*o.memory)) visit(o.memory->positions(), mode_of(o.writable));
     for (const Requirement& part : parts) {
-      if (part.memory == o.memory) visit(part.range, writes(part.mode));
+      if (part.memory == o.memory) visit(part.range, mode_of(writes(part.mode)));
     }
   };
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
     for (std::size_t k = 0; k < count && m.part; ++k) {
       if (i == k || m.datum != operands[k].memory->datum) continue;
-      for_each_use(operands[i], [&](const Region& one, bool written) {
-        for_each_use(operands[k], [&](const Region& two, bool also_written) {
-          SEMCACHE_EXPECTS((!written && !also_written) || !overlap(one, two),
+      for_each_use(operands[i], [&](const Region& one, Mode mode) {
+        for_each_use(operands[k], [&](const Region& two, Mode other) {
+          SEMCACHE_EXPECTS((mode == Mode::reads && other == Mode::reads) || !overlap(one, two),
                            std::string("a launch uses bytes of '") + s_.name(m) + "' in a part's memory and elsewhere, and writes them: nobody "
                            "could tell which of the two counts. Use them in one place, or in two launches");
         });
@@ -190,9 +190,9 @@ void Launches::give_way(Transaction& t, const Operand* operands, std::size_t cou
 void Launches::open_pages(const Operand& operand, const OperandParts& parts) {
   Memory& m = *operand.memory;
   projection_.open_guarded(m);
-  for (const bool writing : {false, true}) {
+  for (const Mode mode : {Mode::reads, Mode::writes}) {
     for (const Requirement& part : parts) {
-      if (part.memory == &m && writes(part.mode) == writing) projection_.open_part(m, in_memory(part), writing);
+      if (part.memory == &m && mode_of(writes(part.mode)) == mode) projection_.open_part(m, in_memory(part), mode);
     }
   }
 }
@@ -328,8 +328,8 @@ void Launches::note_other_use(QueueIndex queue, const Operand& operand, DeviceSe
 }
 
 /// Tells the device of a kernel. Each array that it uses, or each part, counts once, on whichever device it is.
-/// @param record  on a GPU an event would be recorded behind it
-void Launches::note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, bool record) noexcept {
+/// @param how  whether on a GPU an event would be recorded behind it
+void Launches::note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, Follow how) noexcept {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
@@ -337,7 +337,7 @@ void Launches::note_kernel(QueueIndex queue, const Operand* operands, std::size_
   }
   for (const Requirement& part : parts) bytes += part.range.size();
   s_.device_of(queue).device->note_kernel(s_.queues->id(queue), bytes);
-  if (!record) return;
+  if (how == Follow::without_event) return;
   const platform::RuntimeScope scope;
   try {
     Transaction t(transactions_);
@@ -351,10 +351,11 @@ std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, st
                                    const OperandParts& parts) noexcept {
   const Noted noted = parts.count > 0 ? note_uses_of_parts(queue, operands, count, devices, parts) : note_uses(queue, operands, count, devices, parts);
   const bool record = noted.record || (count > 0 && s_.queues->needs_events(queue));
-  if (s_.virtual_time && queue != unknown_queue) note_kernel(queue, operands, count, parts, record);
+  const Follow how = record ? Follow::with_event : Follow::without_event;
+  if (s_.virtual_time && queue != unknown_queue) note_kernel(queue, operands, count, parts, how);
   unpin(operands, count);
   if (record || s_.options.check || s_.options.protocol == Protocol::write_through || s_.projection_waits.load()) {
-    follow_launch(queue, operands, count, record ? Follow::with_event : Follow::without_event);
+    follow_launch(queue, operands, count, how);
   }
   return noted.at;
 }
@@ -371,7 +372,7 @@ inline Launches::Noted Launches::note_uses(QueueIndex queue, const Operand* oper
     } else {
       note_other_use(queue, operands[i], devices, parts, at, now);
     }
-    record = note_written(m, operands[i].writable) || record;
+    record = note_written(m, mode_of(operands[i].writable)) || record;
   }
   return {at, record};
 }
@@ -385,8 +386,8 @@ Launches::Noted Launches::note_uses_of_parts(QueueIndex queue, const Operand* op
   return {note_uses(queue, operands, count, devices, parts).at, count > 0};
 }
 
-bool Launches::note_written(Memory& m, bool written) noexcept {
-  if (!written) return false;
+bool Launches::note_written(Memory& m, Mode mode) noexcept {
+  if (mode == Mode::reads) return false;
   m.writing_launches.store(m.writing_launches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   // If the host has fetched this array since the last launch that wrote it, an event right behind the kernel that writes it now
   // lets the next transfer overlap later kernels. One event per fetch is enough, because each fetch sets `read_elsewhere` again.

@@ -60,8 +60,8 @@ class Launches : Parts {
   void unpin(const Operand* operands, std::size_t count) noexcept;
   /// The same within a transaction, which gives up the lock meanwhile.
   void unpin(Transaction& transaction, const Operand* operands, std::size_t count) noexcept;
-  /// Notes that a kernel may have written the memory. @return whether an event is to be recorded right behind it
-  [[nodiscard]] static bool note_written(Memory& memory, bool written) noexcept;
+  /// Notes that a kernel may have written the memory, where it writes. @return whether an event is to be recorded right behind it
+  [[nodiscard]] static bool note_written(Memory& memory, Mode mode) noexcept;
   enum class Follow : std::uint8_t { without_event, with_event };
   /// Does what a launch leaves to be done: projections, an event behind it where kernels run on their own, transfers that are expected to be
   /// asked for next, and write-through.
@@ -104,7 +104,7 @@ class Launches : Parts {
   /// all of it.
   [[gnu::cold, gnu::noinline]] void note_other_use(QueueIndex queue, const Operand& operand, DeviceSet devices, const OperandParts& parts,
                                                    std::uint64_t at, std::uint64_t now) noexcept;
-  [[gnu::cold]] void note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, bool record) noexcept;
+  [[gnu::cold]] void note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, Follow how) noexcept;
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   /// Starts the transfer of a result for which the host is expected to ask.
   void fetch_ahead(Memory& written);

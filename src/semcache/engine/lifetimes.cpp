@@ -95,7 +95,8 @@ Memory* Lifetimes::bind_part(Arrays::NewMemory m, DatumId datum) {
   return m.release();
 }
 
-Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced) {
+Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory* partner, base::Accesses accesses) {
+  const bool announced = accesses == base::Accesses::announced;
   const Transaction t(transactions_);
   if (partner != nullptr) {
     SEMCACHE_EXPECTS(partner->live && !partner->snapshot() && !partner->on_host(),
@@ -266,7 +267,7 @@ Obstacle Lifetimes::save_before_leaving(Memory& m) {
   if (const Obstacle o = transfers_.save_all(m, m.positions(), Transfers::Loss::write)) return o;
   for (std::vector<directory::LastHeld> last;; last.clear()) {
     {
-      s_.directory.mark_changing(host, false);
+      s_.directory.mark_unchanging(host);
       const base::AtEnd marked([&] { s_.directory.mark_changing(host); });
       s_.directory.last_held(m.slot, m.positions(), directory::Wanters::others, last);
     }

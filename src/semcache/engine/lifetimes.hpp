@@ -32,9 +32,9 @@ class Lifetimes : Parts {
   /// Threads: with the engine's lock.  @pre no launch pins it
   void abandon(Memory& part) noexcept;
   /// @param partner  the device array whose host side this is; nullptr: an array of its own
-  /// @param announced  the program announces every access of the host, so the pages are not protected
+  /// @param accesses  `announced`: the pages are not protected
   /// @throws UsageError  the partner is no live device array, has another size, or has a host side already
-  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
+  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, base::Accesses accesses = base::Accesses::watched);
   /// Frees the array after waiting for all uses of it. On the emulated device, whose kernels may free arrays themselves, an array
   /// that a running launch pins is freed when the launch ends; so is a part on the host that is in use there.
   void deallocate(Memory* memory) noexcept;

@@ -31,13 +31,14 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
       const bool whole = std::any_of(parts.begin(), parts.end(), [&](const Requirement& part) {
         return part.memory == &m && part.range.size() == m.bytes && needs_content(part.mode) && writes(part.mode) == writable;
       });
-      if (const Obstacle o = whole || !parts.has(m) ? prepare_whole(m, writable) : prepare_parts(m, parts)) return o;
+      if (const Obstacle o = whole || !parts.has(m) ? prepare_whole(m, mode_of(writable)) : prepare_parts(m, parts)) return o;
     }
   }
   return {};
 }
 
-Obstacle Preparation::prepare_whole(Memory& m, bool writable) {
+Obstacle Preparation::prepare_whole(Memory& m, Mode mode) {
+  const bool writable = mode == Mode::writes;
   // An earlier attempt has made it ready, and only its flags are not set yet.
   if (s_.directory.fresh(m.slot, m.positions()) && (!writable || s_.directory.exclusive(m.slot, m.positions()))) return {};
   if (const Obstacle o = transfers_.make_fresh(m, m.positions())) return o;

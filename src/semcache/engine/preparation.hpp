@@ -52,7 +52,7 @@ class Preparation : Parts {
   /// Saves what others want of bytes that are to be written, if no use of a part on the host stands in the way.
   /// @param together  all ranges of the memory that are to be written
   Obstacle save(Memory& memory, const Region& range, const std::vector<Region>& together = {});
-  Obstacle prepare_whole(Memory& memory, bool writable);
+  Obstacle prepare_whole(Memory& memory, Mode mode);
   Obstacle prepare_parts(Memory& memory, const OperandParts& parts);
 };
 

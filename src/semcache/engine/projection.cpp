@@ -113,7 +113,8 @@ bool Projection::parts_stay_open(const Memory& m) const noexcept {
          });
 }
 
-void Projection::open_part(Memory& m, const Region& where, bool writes) {
+void Projection::open_part(Memory& m, const Region& where, Mode mode) {
+  const bool writes = mode == Mode::writes;
   using platform::Protection;
   const Protection wanted = writes ? Protection::read_write : Protection::read;
   if (!s_.guarded(m) || m.access >= wanted) return;
@@ -149,7 +150,7 @@ void Projection::open_guarded(Memory& m) {
                           : s_.directory.exclusive(m.slot, m.positions()) ? Protection::read_write
                                                                   : Protection::read;
   if (m.access >= most) return;
-  if (m.opened_in_part && s_.pinned(m)) return open_part(m, ByteRange{0, m.bytes}, most == Protection::read_write);
+  if (m.opened_in_part && s_.pinned(m)) return open_part(m, ByteRange{0, m.bytes}, mode_of(most == Protection::read_write));
   protect_guarded(m, most);
 }
 

@@ -48,7 +48,7 @@ class Projection : Parts {
   /// Opens the guarded pages of a part that is used. They stay open while a launch pins the array, and while all their content is fresh,
   /// or exclusive if they can be written. @throws std::bad_alloc
   /// @param where  bytes of the memory whose content is as the use needs it
-  void open_part(Memory& memory, const Region& where, bool writes);
+  void open_part(Memory& memory, const Region& where, Mode mode);
   /// Can the program read the guarded page at this address now?
   [[nodiscard]] bool permits_reads(const Memory& memory, const void* address) const noexcept;
   /// Gives the pages of a guarded array this protection; where the kernel's limit on mappings is near, opens all guarded memory

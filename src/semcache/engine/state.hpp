@@ -49,6 +49,7 @@ using pages::Flights;
 using pages::HostPages;
 using timeline::Clock;
 using timeline::max_queues;
+using base::Side;
 using timeline::Mode;
 using timeline::mode_of;
 using timeline::QueueIndex;

@@ -133,9 +133,10 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
         at = part_of(at, Staging::piece_bytes);
         if (const Obstacle o = relieve_staging(*crossed, at.size())) return o;
       }
-      if (!executor_.goes_directly(crossing, at, m.on_host())) at = part_of(at, Staging::piece_bytes);
+      const auto direction = m.on_host() ? Executor::Direction::from_device : Executor::Direction::to_device;
+      if (!executor_.goes_directly(crossing, at, direction)) at = part_of(at, Staging::piece_bytes);
       const Memory& on_device = m.on_host() ? *from : m;
-      if (const Obstacle o = staging_for(on_device, crossing, at, m.on_host())) return o;
+      if (const Obstacle o = staging_for(on_device, crossing, at, direction)) return o;
       step.where = moved_to(at, step.where.begin);
     }
     if (from != nullptr) {
@@ -284,7 +285,7 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
     step.where = part_before(step.where, s_.pages->chunk_end(step.where.begin));
     if (const Obstacle o = hazards_.directly_reached(to, step.where)) return o;
     if (!s_.pages->locked(to, step.where.hull())) step.where = part_of(step.where, Staging::piece_bytes);
-    if (const Obstacle o = staging_for(m, to, step.where, true)) return o;
+    if (const Obstacle o = staging_for(m, to, step.where, Executor::Direction::from_device)) return o;
   }
   ++saves_;
   // A save of the array's own content, or for an eviction, is a write-back: no copy of the program's has caused it.
@@ -292,9 +293,9 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
   return {};
 }
 
-Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, const Region& where, bool to_host) const {
+Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, const Region& where, Executor::Direction direction) const {
   const DeviceState& d = s_.device_of(on_device);
-  if (d.device->kernels_run_in_caller() || executor_.goes_directly(host, where, to_host) || d.staging->has(where.size())) return {};
+  if (d.device->kernels_run_in_caller() || executor_.goes_directly(host, where, direction) || d.staging->has(where.size())) return {};
   return Obstacle::staging(d.index, where.size());
 }
 

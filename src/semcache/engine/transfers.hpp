@@ -88,7 +88,7 @@ class Transfers : Parts {
   /// Has the step carried out, and reports it to the directory. If the step is refused, its destination holds nothing (I9).
   void perform(const directory::Step& step, plan::Purpose purpose);
   /// @return no obstacle when the transfer between the two needs no staging memory, or there is some; otherwise that obstacle
-  [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, const Region& where, bool to_host) const;
+  [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, const Region& where, Executor::Direction direction) const;
   /// Lands staged flights until the device's staging memory has `more` bytes left, or none of them uses it any more.
   Obstacle relieve_staging(const DeviceState& d, std::uint64_t more);
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;

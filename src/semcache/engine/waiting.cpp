@@ -72,7 +72,7 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
       if (const std::exception_ptr error = map_and_unmap(t, *s_.devices[o.device])) std::rethrow_exception(error);
       return;
     case Obstacle::Kind::buffers:
-      (void)buffers_.release_idle(t, true);
+      (void)buffers_.release_idle(t, Side::device);
   }
 }
 

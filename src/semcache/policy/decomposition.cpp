@@ -158,9 +158,9 @@ std::vector<Run> cut_to_fit(const Run& run, std::uint64_t most, std::uint64_t gr
 }
 
 std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std::uint32_t>& devices, const Grid& pieces, std::uint32_t lanes, const Lead& lead) {
-  const auto operand = [](bool transposed, Run rows, Run columns) {
-    return transposed ? Rectangle{columns.begin, columns.end, rows.begin, rows.end} : Rectangle{rows.begin, rows.end, columns.begin, columns.end};
-  };
+  const auto rectangle = [](Run rows, Run columns) { return Rectangle{rows.begin, rows.end, columns.begin, columns.end}; };
+  const auto of_a = [&](Run rows, Run terms) { return p.transpose_a ? rectangle(terms, rows) : rectangle(rows, terms); };
+  const auto of_b = [&](Run terms, Run columns) { return p.transpose_b ? rectangle(columns, terms) : rectangle(terms, columns); };
   const Run inner{0, p.k};
   std::vector<std::vector<Task>> of_share;
   for (const Run& c : cut_evenly(p.n, grid.columns)) {
@@ -176,14 +176,14 @@ std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std:
         }
         for (std::size_t piece = 0; piece < by_columns.size(); ++piece) {
           const Run columns{c.begin + by_columns[piece].begin, c.begin + by_columns[piece].end};
-          const Rectangle all_of_a = operand(p.transpose_a, rows, inner);
+          const Rectangle all_of_a = of_a(rows, inner);
           for (const Run& terms : leads && piece == 0 ? cut_evenly(p.k, lead.panels) : std::vector<Run>{inner}) {
             const bool reads_c = p.reads_c || terms.begin > 0;
             tasks.push_back({devices[of_share.size() - 1],
                              static_cast<std::uint32_t>(piece) % lanes,
-                             {{0, operand(p.transpose_a, rows, terms), Access::read, leads ? all_of_a : Rectangle{}},
-                              {1, operand(p.transpose_b, inner, columns), Access::read},
-                              {2, Rectangle{rows.begin, rows.end, columns.begin, columns.end}, reads_c ? Access::read_write : Access::overwrite}}});
+                             {{0, of_a(rows, terms), Access::read, leads ? all_of_a : Rectangle{}},
+                              {1, of_b(inner, columns), Access::read},
+                              {2, rectangle(rows, columns), reads_c ? Access::read_write : Access::overwrite}}});
           }
         }
       }

@@ -73,7 +73,7 @@ std::vector<Task> tasks_of_triangle(const Level3& call, const Run& share, std::s
   // Where one element's terms do not fit a device, cutting does not help, and the call fails at its first task.
   const bool can_fit = elements_of(call, {{0, 1}, {0, 1}, false}) <= elements;
   std::vector<Block> blocks;
-  for (const Run& columns : cut_by_area(share, call.n, lower, pieces)) {
+  for (const Run& columns : cut_by_area(share, call.n, call.independent, pieces)) {
     const Run beside = lower ? Run{columns.end, call.n} : Run{0, columns.begin};  // nvcc 13.0 crashes where this stands in the braces below
     cut_to_fit(call, {columns, beside, true}, can_fit ? elements / tasks_at_once : UINT64_MAX, blocks);
   }
@@ -111,7 +111,8 @@ std::vector<Task> tasks_of_rectangle(const Level3& call, const Run& share, std::
 
 }  // namespace
 
-std::vector<Run> cut_by_area(const Run& columns, std::uint64_t order, bool lower, std::size_t pieces) {
+std::vector<Run> cut_by_area(const Run& columns, std::uint64_t order, Independent triangle, std::size_t pieces) {
+  const bool lower = triangle == Independent::columns_of_lower;
   std::vector<Run> runs;
   // The area from the triangle's tip to a column is half the square of their distance.
   const auto square = [&](std::uint64_t column) {
@@ -134,7 +135,7 @@ std::vector<Run> cut_by_area(const Run& columns, std::uint64_t order, bool lower
 }
 
 std::vector<Run> shares_of(const Level3& call, std::size_t devices) {
-  if (call.is_triangle()) return cut_by_area({0, call.n}, call.n, is_lower(call), devices);
+  if (call.is_triangle()) return cut_by_area({0, call.n}, call.n, call.independent, devices);
   return cut_evenly(call.independent == Independent::columns ? call.n : call.m, devices);
 }
 

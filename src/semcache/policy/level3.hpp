@@ -39,7 +39,8 @@ struct Level3 {
 };
 
 /// Cuts columns of a triangle of `order` columns into at most `pieces` runs, none of them empty, of about equally many elements of the triangle.
-[[nodiscard]] SEMCACHE_API std::vector<Run> cut_by_area(const Run& columns, std::uint64_t order, bool lower, std::size_t pieces);
+/// @param triangle  `columns_of_lower` or `columns_of_upper`
+[[nodiscard]] SEMCACHE_API std::vector<Run> cut_by_area(const Run& columns, std::uint64_t order, Independent triangle, std::size_t pieces);
 
 /// Returns what each device computes, for so many devices at most: runs of the result's columns, or of its rows.
 [[nodiscard]] SEMCACHE_API std::vector<Run> shares_of(const Level3& call, std::size_t devices);

@@ -96,7 +96,7 @@ void* allocate_device(const char* label, std::size_t bytes, std::uint32_t device
   return r.engine->lifetimes.allocate_device(device, label, bytes)->address;
 }
 
-void* allocate_host(const char* label, std::size_t bytes, const void* partner, bool announced) {
+void* allocate_host(const char* label, std::size_t bytes, const void* partner, base::Accesses accesses) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   r.tracker->stay_on_top();
@@ -106,7 +106,7 @@ void* allocate_host(const char* label, std::size_t bytes, const void* partner, b
     SEMCACHE_EXPECTS(device_side != nullptr && device_side->address == partner,
                      "the partner of a host side must be the first byte of a device array; " + base::text_of(partner) + " is not");
   }
-  return r.engine->lifetimes.allocate_host(label, bytes, device_side, announced)->address;
+  return r.engine->lifetimes.allocate_host(label, bytes, device_side, accesses)->address;
 }
 
 PlacedPart::PlacedPart(Memory* memory) noexcept : memory_(memory), epoch_(epoch()) {}
@@ -373,7 +373,7 @@ QueueId lease_queue(void* native_stream) {
   engine::Engine& engine = *runtime().engine;
   // An earlier stream under that handle may lose its queue, also where the call fails.
   const base::AtEnd retired([] { retired_queues.fetch_add(1, std::memory_order_release); });
-  return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
+  return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, engine::Engine::Lease::one_more)};
 }
 
 bool leave_lease(QueueId queue) noexcept {
@@ -383,12 +383,12 @@ bool leave_lease(QueueId queue) noexcept {
   return r->engine->leave_lease(queue.value);
 }
 
-Stream new_stream(std::uint32_t device, bool before_others) {
+Stream new_stream(std::uint32_t device, device::StreamPriority priority) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   expect_device(r, device);
   device::Device& d = *r.engine->state().devices[device]->device;
-  std::shared_ptr<void> native = d.new_stream(before_others);
+  std::shared_ptr<void> native = d.new_stream(priority);
   void* const handle = native.get();
   const QueueId queue{r.engine->adopt_lane(device, handle, std::move(native))};
   if (queue.value == engine::unknown_queue) throw SystemError("there are no more queues: a process can have 95, three of each device among them. Use fewer streams");
@@ -506,11 +506,10 @@ void deallocate_page_locked(void* memory) noexcept {
   if (Runtime* r = running()) r->engine->state().home().device->deallocate_staging(static_cast<std::byte*>(memory));
 }
 
-void count_external_transfer(bool to_host, std::uint64_t bytes, std::uint32_t device) noexcept {
+void count_external_transfer(std::uint64_t bytes, std::uint32_t device) noexcept {
   if (Runtime* r = running()) {
-    r->recorder.moved(to_host ? trace::Kind::d2h : trace::Kind::h2d, {}, bytes);
-    const std::uint32_t there = device_space(device).value;
-    r->recorder.crossed(to_host ? there : host_space.value, to_host ? host_space.value : there, bytes);
+    r->recorder.moved(trace::Kind::d2h, {}, bytes);
+    r->recorder.crossed(device_space(device).value, host_space.value, bytes);
   }
 }
 

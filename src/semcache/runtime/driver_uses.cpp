@@ -14,7 +14,7 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
  public:
   explicit DriverUses(engine::Engine& engine) : engine_(engine) {}
   ~DriverUses() override {
-    engine_.others_are_told_of(false);
+    engine_.set_others_are_told(false);
     device::unwatch_cuda_driver();
   }
 
@@ -23,7 +23,8 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
     const device::DriverUse* const uses = call.uses;
     const std::size_t count = call.count;
     try {
-      return engine_.foreign_uses.begin_foreign_call(uses, count, call.launches, stream_of(call)).release();
+      const auto kind = call.launches ? engine::ForeignCall::Kind::launch : engine::ForeignCall::Kind::transfer;
+      return engine_.foreign_uses.begin_foreign_call(uses, count, kind, stream_of(call)).release();
     } catch (const std::exception& e) {
       char labels[512] = "";  // a fixed buffer, because host memory may be exhausted
       std::size_t length = 0;
@@ -78,7 +79,7 @@ std::unique_ptr<device::DriverObserver> start_driver_uses(engine::Engine& engine
                                         {engine.state().device_addresses->base(), engine.state().device_addresses->bytes()}},
                                        [] () noexcept { return prepares_launch() || platform::inside_runtime(); }});
   if (!why_not.empty()) return nullptr;
-  engine.others_are_told_of(true);
+  engine.set_others_are_told(true);
   return uses;
 }
 

@@ -32,15 +32,15 @@ void Launch::grow(std::size_t capacity) {
   capacity_ = capacity;
 }
 
-void Launch::add(Memory* memory, bool writable) {
+void Launch::add(Operand operand) {
   for (std::size_t i = 0; i < count_; ++i) {
-    if (pins_[i].memory == memory) {
-      pins_[i].writable = pins_[i].writable || writable;
+    if (pins_[i].memory == operand.memory) {
+      pins_[i].writable = pins_[i].writable || operand.writable;
       return;
     }
   }
   if (count_ == capacity_) grow(2 * capacity_);
-  pins_[count_++] = {memory, writable};
+  pins_[count_++] = operand;
 }
 
 /// The launches of one thread, and its uses of parts on the host, that are under way or are about to begin.
@@ -218,7 +218,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
       follows_from_captures_ = follows_from_captures_ && captures[c].pointer == nullptr;
       continue;
     }
-    add(m, captures[c].writable);
+    add({m, captures[c].writable});
     if (captures[c].holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
     if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
   }
@@ -226,7 +226,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   if (leads != nullptr) {
     for (const void* pointer : leads->arrays()) {
       if (Memory* m = live_on_device(r, pointer)) {
-        add(m, true);
+        add({m, true});
         if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
       } else if (Memory* mirror = array_at(r, pointer);
                  mirror != nullptr && mirror->on_host() && !r.engine->state().home().device->kernels_run_in_caller()) {
@@ -259,7 +259,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
     const Memory* const m = k.memory;
     unknown = m->incarnation.load(std::memory_order_relaxed) != k.incarnation || m->holds_handles.load(std::memory_order_relaxed);
     if (k.repeats) {
-      add(k.memory, k.writable);
+      add({k.memory, k.writable});
     } else {
       pins_[count_++] = {k.memory, k.writable};
     }
@@ -267,7 +267,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   for (std::size_t c = 0; c < count && !unknown; ++c) {
     Memory* m = live_on_device(r, captures[c].pointer);
     if (m == nullptr) continue;
-    add(m, captures[c].writable);
+    add({m, captures[c].writable});
     unknown = captures[c].holds_handles || m->holds_handles.load(std::memory_order_relaxed);
   }
   if (unknown) {
@@ -290,7 +290,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : Holdi
     if (m == nullptr || !m->live) return;
     SEMCACHE_EXPECTS(u.columns == 1 || u.pitch >= u.bytes, "a library call uses columns of " + std::to_string(u.bytes) + " bytes that begin " +
                                                                std::to_string(u.pitch) + " bytes apart, so they overlap");
-    add(m, writes(u.mode));
+    add({m, writes(u.mode)});
     const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(u.pointer) - m->address);
     const std::uint64_t behind = m->bytes - begin;
     SEMCACHE_EXPECTS(u.columns == 1 || columns_fit(u.bytes, u.columns, u.pitch, behind),
@@ -405,7 +405,7 @@ void native_capture(const Capture& capture) noexcept {
   if (capture.holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
   try {
     r->recorder.native_capture();
-    r->engine->foreign_uses.native_capture(*m, capture.writable);
+    r->engine->foreign_uses.native_capture(*m, timeline::mode_of(capture.writable));
     // Page protections or the driver watch show which arrays the kernel uses. Without them it may use any array.
     const bool noticed = r->driver_uses != nullptr || r->engine->state().guarded_arena_bytes() > 0;
     if (!noticed && m->holds_handles.load(std::memory_order_relaxed)) r->engine->foreign_uses.native_capture_of_all();

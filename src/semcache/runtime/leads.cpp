@@ -228,7 +228,7 @@ class Follower {
     if (words[0] + largest_offset < 2 * largest_offset && (words[1] == 0 || is_constant(1)) && is_constant(2)) return;
     for (std::size_t i = before; i < count && !doubts(); ++i) {
       if (!looks_like_pointer(words[i]) || platform.classify(pointer(words[i])) != platform::Platform::Mapped::yes) continue;
-      doubt(words[i], way, "through constants to ", "capture by value what it stands for", true);
+      doubt(words[i], way, "through constants to ", "capture by value what it stands for", Reason::names_memory);
     }
   }
 
@@ -262,7 +262,7 @@ class Follower {
     const platform::Platform::HostBlock block = engine_.state().platform->heap_around(pointer(middle.word));
     if (block.leads_nowhere) return;
     if (block.bytes != 0) return add_block(block.begin, block.bytes, block.bytes, middle.word, middle.way);
-    doubt(middle.word, middle.way, "to ", "capture by value what it stands for", true);
+    doubt(middle.word, middle.way, "to ", "capture by value what it stands for", Reason::names_memory);
   }
 
   void look_through(Block block) {
@@ -291,8 +291,9 @@ class Follower {
     }
   }
 
-  void doubt(std::uintptr_t word, Way way, const char* what, const char* remedy, bool describes = false) noexcept {
-    if (!doubts() && certain_) leads_.doubt_ = {what, remedy, way.position, way.level, pointer(word), describes};
+  enum class Reason : std::uint8_t { complete, names_memory };  ///< `names_memory`: a description of the memory follows
+  void doubt(std::uintptr_t word, Way way, const char* what, const char* remedy, Reason reason = Reason::complete) noexcept {
+    if (!doubts() && certain_) leads_.doubt_ = {what, remedy, way.position, way.level, pointer(word), reason == Reason::names_memory};
   }
 
   engine::Engine& engine_;

@@ -55,8 +55,7 @@ void obey_use_devices(Configuration& c) {
   c.devices_from = use_devices_name;
 }
 
-/// @param ordinals  empty: any `count` devices  @param host  the host's processor is listed beside them
-void ask_for_devices(int count, const std::vector<int>& ordinals, bool host = false) {
+void ask_for_devices(const AskedDevices& devices) {
   if (forked.load()) refuse_forked();
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
   if (const Runtime* r = current.load()) {
@@ -64,10 +63,7 @@ void ask_for_devices(int count, const std::vector<int>& ordinals, bool host = fa
                      device::to_string(r->engine->state().home().device->kind()) + " " + text_of_devices(ordinals_of(*r)) +
                      ". Call it before the first use of SemCache, or after semcache::finalize.");
   }
-  asked_devices.count = count;
-  asked_devices.listed = !ordinals.empty();
-  asked_devices.host = host;
-  std::copy(ordinals.begin(), ordinals.end(), asked_devices.ordinals.begin());
+  asked_devices = devices;
 }
 
 [[noreturn]] void refuse_devices(const std::string& why) {
@@ -244,15 +240,19 @@ Statistics statistics() {
 
 void use_devices(int count) {
   if (count < 1 || count > max_devices) refuse_devices(std::to_string(count) + " is no number of devices");
-  ask_for_devices(count, {});
+  ask_for_devices({count});
 }
 
 void use_devices(const std::vector<int>& devices) {
   const std::string why = why_no_list_of_devices(devices);
   if (!why.empty()) refuse_devices(why);
   std::vector<int> ordinals = devices;
-  const bool host = take_host_out(ordinals);
-  ask_for_devices(static_cast<int>(ordinals.size()), ordinals, host);
+  AskedDevices asked;
+  asked.host = take_host_out(ordinals);
+  asked.count = static_cast<int>(ordinals.size());
+  asked.listed = !ordinals.empty();
+  std::copy(ordinals.begin(), ordinals.end(), asked.ordinals.begin());
+  ask_for_devices(asked);
 }
 
 int device_count() noexcept {

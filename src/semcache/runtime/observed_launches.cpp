@@ -66,7 +66,7 @@ void tell_observer(QueueId queue, const char* name, const Capture* captures, std
       observer = o.observer;
     }
     if (observer == nullptr) return;
-    const auto add = [&](const void* pointer, const HandleType* type, bool writable, const policy::ViewShape& shape) {
+    const auto add = [&](const void* pointer, const HandleType* type, Access mode, const policy::ViewShape& shape) {
       const Memory* const m = live_on_device(*r, pointer);
       complete = complete && (m != nullptr ? !m->holds_handles.load(std::memory_order_relaxed) : pointer == nullptr);
       if (m == nullptr) return;
@@ -78,17 +78,17 @@ void tell_observer(QueueId queue, const char* name, const Capture* captures, std
         view.offset_bytes = static_cast<std::uint64_t>(static_cast<const std::byte*>(pointer) - m->address);
         view.element_bytes = type->element_bytes;
       }
-      view.writable = writable;
+      view.writable = writes(mode);
       view.shape = shape;
       if (!fits(view)) view.shape = {};
       views.push_back(view);
     };
     for (std::size_t c = 0; c < count; ++c) {
-      add(captures[c].pointer, captures[c].type, captures[c].writable, c < shape_count ? shapes[c] : policy::ViewShape{});
+      add(captures[c].pointer, captures[c].type, captures[c].writable ? Access::read_write : Access::read, c < shape_count ? shapes[c] : policy::ViewShape{});
       complete = complete && !captures[c].holds_handles;
     }
     if (leads != nullptr) {
-      for (const void* pointer : leads->arrays()) add(pointer, nullptr, true, {});
+      for (const void* pointer : leads->arrays()) add(pointer, nullptr, Access::read_write, {});
     }
   }
   const std::uint32_t device = queue.valid() ? r->engine->state().queues->device_of(queue.value) : 0;

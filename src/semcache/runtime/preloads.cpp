@@ -36,17 +36,17 @@ bool still_there(const TrackedArray& array) noexcept {
   return array.memory->incarnation.load() == array.incarnation;
 }
 
-Transit take_transit(std::size_t bytes, bool on_device) {
+Transit take_transit(std::size_t bytes, base::Side where) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   engine::TransitBuffer* buffer = nullptr;
-  if (on_device) {
+  if (where == base::Side::device) {
     try {
-      buffer = r.engine->buffers.take(bytes, true);
+      buffer = r.engine->buffers.take(bytes, base::Side::device);
     } catch (const OutOfMemory&) {  // host memory serves as well
     }
   }
-  if (buffer == nullptr) buffer = r.engine->buffers.take(bytes, false);
+  if (buffer == nullptr) buffer = r.engine->buffers.take(bytes, base::Side::host);
   return {buffer->address, buffer->on_device, buffer, epoch()};
 }
 

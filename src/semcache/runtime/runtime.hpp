@@ -51,11 +51,11 @@ SEMCACHE_API void use_framework_device(const FrameworkDevice& device);
 /// Allocates a host mirror, page aligned. Its content is undefined and costs no memory until it is used.
 /// @param partner  nullptr: the mirror is a datum of its own. Otherwise the first byte of a device array: the mirror becomes the
 ///                 host side of that datum (semcache::DualView).
-/// @param announced  the program promises to announce each host access with semcache::access. The pages are then protected only
-///                 under SEMCACHE_CHECK=1, and an access that is not announced is not noticed.
+/// @param accesses  `announced`: the program promises to announce each host access with semcache::access. The pages are then protected
+///                 only under SEMCACHE_CHECK=1, and an access that is not announced is not noticed.
 /// @throws UsageError  `partner` is not the first byte of a device array, or the sizes differ
 [[nodiscard]] SEMCACHE_API void* allocate_host(const char* label, std::size_t bytes, const void* partner = nullptr,
-                                               bool announced = false);
+                                               base::Accesses accesses = base::Accesses::watched);
 /// Frees an array that either function above returned. Transfers and copies that still need its content come first.
 /// Safe after finalize and at process exit (addresses of an ended runtime are ignored). Never throws.
 SEMCACHE_API void deallocate(void* address) noexcept;
@@ -192,8 +192,8 @@ struct Stream {
 };
 /// Makes a stream, which lasts until the runtime ends. A process has at most 95 queues, three of each device among them.
 /// @throws UsageError  the process does not use that device  @throws DeviceError, SystemError  there can be no more
-/// @param before_others  on a GPU its kernels come before those of other streams that have not begun
-[[nodiscard]] SEMCACHE_API Stream new_stream(std::uint32_t device, bool before_others = false);
+/// @param priority  whether on a GPU its kernels come before those of other streams that have not begun
+[[nodiscard]] SEMCACHE_API Stream new_stream(std::uint32_t device, device::StreamPriority priority = device::StreamPriority::ordinary);
 /// Returns whether a graph is recorded from the queue's stream, so that nothing else may be submitted for it. Costs one load where none is recorded.
 [[nodiscard, gnu::hot]] SEMCACHE_API bool is_recording(QueueId queue);
 /// Waits until all work is done that has been submitted to the queue so far. @throws DeviceError
@@ -254,9 +254,9 @@ SEMCACHE_API void fill(void* to, std::size_t bytes, const void* pattern, std::ui
 [[nodiscard]] SEMCACHE_API void* allocate_page_locked(std::size_t bytes);
 SEMCACHE_API void deallocate_page_locked(void* memory) noexcept;
 
-/// Counts a transfer over the link that the framework made itself (for example when it reads back a reduction's result).
-/// @param device  the one at the link's other end
-SEMCACHE_API void count_external_transfer(bool to_host, std::uint64_t bytes, std::uint32_t device) noexcept;
+/// Counts a transfer to the host that the framework made itself (for example when it reads back a reduction's result).
+/// @param device  where the bytes come from
+SEMCACHE_API void count_external_transfer(std::uint64_t bytes, std::uint32_t device) noexcept;
 
 /// Returns the lowest address that can hold data; smaller numbers in a functor are no addresses
 /// (platform::Platform::lowest_address).
@@ -517,7 +517,7 @@ class SEMCACHE_API Launch : Holding {
   static constexpr std::size_t inline_pins = 24;
   static constexpr std::size_t most_queues = 96;
   void grow(std::size_t capacity);
-  void add(engine::Memory* memory, bool writable);
+  void add(engine::Operand operand);
   /// Pins the operands and makes them valid. @param name  the kernel's name, for messages; nullptr: a library's routine
   [[gnu::hot]] void begin(const char* name, const engine::OperandParts& parts = {});
   template <class Reason>
@@ -646,8 +646,8 @@ struct ForeignIo {
   /// the array is no longer followed then.
   bool (*still_there)(const TrackedArray& array) noexcept;
   /// Takes memory for a message, which only the taker reads and writes.
-  /// @param on_device  a wish: without room there the result is host memory
-  Transit (*take)(std::size_t bytes, bool on_device);
+  /// @param where  `device` is a wish: without room there the result is host memory
+  Transit (*take)(std::size_t bytes, base::Side where);
   /// Gives the memory back, at any time after the taker's last use, also after the runtime's end.
   void (*give)(const Transit& transit) noexcept;
   /// Waits for the transfers that `read_out` and `write_in` left under way. Call it before the taker reads the bytes of

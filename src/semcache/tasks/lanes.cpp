@@ -43,7 +43,8 @@ runtime::Stream lane(std::uint32_t device, std::uint32_t lane) {
   const std::size_t index = std::size_t{device} * (lanes_of_device + 1) + (is_short ? short_lane : lane % lanes_here);
   if (lanes.streams.size() <= index) lanes.streams.resize(index + 1);
   runtime::Stream& stream = lanes.streams[index];
-  if (!stream.queue.valid()) stream = runtime::new_stream(device, is_short);
+  const auto priority = is_short ? semcache::device::StreamPriority::before_others : semcache::device::StreamPriority::ordinary;
+  if (!stream.queue.valid()) stream = runtime::new_stream(device, priority);
   return stream;
 }
 

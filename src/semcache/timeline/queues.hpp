@@ -119,7 +119,7 @@ class Queues : base::Uncopied {
   /// Adds a lease: `retire` must be called once more.
   void lease(QueueIndex index) noexcept { ++queues_[index].leases; }
   /// Leaves such a lease to the stream: `stream_ends` ends it, so `retire` must not be called for it. A stream has at most one.
-  /// @return false where nobody tells of streams that end (see `others_are_told_of`): the lease stays the caller's
+  /// @return false where nobody tells of streams that end (see `set_others_are_told`): the lease stays the caller's
   [[nodiscard]] bool leave_lease(QueueIndex q) noexcept {
     if (!others_are_told_of_.load()) return false;
     if (std::exchange(queues_[q].stream_has_lease, true)) --queues_[q].leases;
@@ -217,14 +217,14 @@ class Queues : base::Uncopied {
   /// Returns whether an event must be recorded behind each launch on the queue. That is so if the program may destroy the stream
   /// at any time, because nothing can be submitted to it afterwards. The first program queue, the framework's default, lives as
   /// long as the runtime. A leased stream lives as long as its lease; it gets an event before other code submits something, if
-  /// the driver's calls are watched (`others_are_told_of`) and no launch uses the driver's null stream.
+  /// the driver's calls are watched (`set_others_are_told`) and no launch uses the driver's null stream.
   [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
     return q != unknown_queue && !queues_[q].own && !queues_[q].of_tasks && q != first_program_queue_ && !(others_are_told_of_.load(std::memory_order_relaxed) && !all_wait_for_default_ && queues_[q].leases.load() > 0);
   }
   /// Sets whether `record_leased` is called before other code submits to any stream work that may wait for the host: a kernel of
   /// a communication library, a callback, a wait for another stream. If so, a wait for a launch on a leased stream is never a
   /// wait for such work, too.
-  void others_are_told_of(bool told) noexcept { others_are_told_of_.store(told); }
+  void set_others_are_told(bool told) noexcept { others_are_told_of_.store(told); }
   /// Returns whether a leased stream has work behind its last event. Threads: any.
   [[nodiscard]] bool any_unrecorded() const noexcept {
     for (QueueIndex q = 1, end = count(); q < end; ++q) {

@@ -118,8 +118,8 @@ class Uses {
   }
   /// Return the positions on a queue of the last use of the memory or of any part of it, and of the last use that writes. They
   /// never become less, until `forget`. Threads: with the engine's lock.
-  [[nodiscard]] std::uint64_t last(QueueIndex q) const noexcept { return last(q, on(q).last(), false); }
-  [[nodiscard]] std::uint64_t last_write(QueueIndex q) const noexcept { return last(q, on(q).write.load(), true); }
+  [[nodiscard]] std::uint64_t last(QueueIndex q) const noexcept { return last(q, on(q).last(), Mode::reads); }
+  [[nodiscard]] std::uint64_t last_write(QueueIndex q) const noexcept { return last(q, on(q).write.load(), Mode::writes); }
   /// Threads: with the engine's lock.
   void forget() noexcept {
     parts_.reset();
@@ -140,9 +140,9 @@ class Uses {
     for (auto part = parts_->begin(); part != end; ++part) note(part->queue, part->position, part->mode);
     parts_->erase(parts_->begin(), end);
   }
-  [[nodiscard]] std::uint64_t last(QueueIndex q, std::uint64_t position, bool writes) const noexcept {
+  [[nodiscard]] std::uint64_t last(QueueIndex q, std::uint64_t position, Mode least) const noexcept {
     for (const PartialUse& use : parts()) {
-      if (use.queue == q && (!writes || use.mode == Mode::writes)) position = std::max(position, use.position);
+      if (use.queue == q && use.mode >= least) position = std::max(position, use.position);
     }
     return position;
   }

@@ -76,31 +76,30 @@ std::string named_table(const char* heading, const std::vector<NamedCounters>& n
 std::string totals_table(const Counters& c) {
   Table table;
   table.row({"in total", "bytes", "", "operations"});
-  const auto line = [&](const char* what, Traffic t, bool always = false) {
-    if (always || t.bytes != 0 || t.count != 0) {
-      table.row({what, std::to_string(t.bytes), human(t.bytes), std::to_string(t.count)});
-    }
+  const auto line = [&](const char* what, Traffic t) { table.row({what, std::to_string(t.bytes), human(t.bytes), std::to_string(t.count)}); };
+  const auto line_if_any = [&](const char* what, Traffic t) {
+    if (t.bytes != 0 || t.count != 0) line(what, t);
   };
-  line("moved to a device", c.h2d, true);
-  line("moved to the host", c.d2h, true);
-  line("copied on or between devices", c.d2d);
-  line("of it between devices", c.between_devices);
-  line("copied between host arrays", c.h2h);
-  line("filled in place", c.filled);
-  line("preserved over the link (counted above too)", c.saved_link);
-  line("of it written back: evicted, or a side freed", c.written_back);
-  line("preserved before a write, on the device", c.saved_device);
-  line("preserved before a write, on the host", c.saved_host);
-  line("extra copies of write-through (counted above too)", c.write_through);
-  line("read ahead of a fault (counted above too)", c.read_ahead);
-  line("read ahead, and not seen to be used", c.read_ahead_lost);
-  line("opened for writing ahead of a fault", c.write_ahead);
-  line("as written, deep_copy would have moved at least", {c.avoided.bytes + c.deferred.bytes, c.avoided.count + c.deferred.count});
-  line("avoided: the destination had the content already", c.avoided, true);
-  line("deferred: moves when somebody reads it", c.deferred, true);
-  line("dropped: deferred, and never needed", c.dropped, true);
-  line("captured as writable, found unchanged", c.unchanged);
-  line("written on the host again with equal values", c.rewritten);
+  line("moved to a device", c.h2d);
+  line("moved to the host", c.d2h);
+  line_if_any("copied on or between devices", c.d2d);
+  line_if_any("of it between devices", c.between_devices);
+  line_if_any("copied between host arrays", c.h2h);
+  line_if_any("filled in place", c.filled);
+  line_if_any("preserved over the link (counted above too)", c.saved_link);
+  line_if_any("of it written back: evicted, or a side freed", c.written_back);
+  line_if_any("preserved before a write, on the device", c.saved_device);
+  line_if_any("preserved before a write, on the host", c.saved_host);
+  line_if_any("extra copies of write-through (counted above too)", c.write_through);
+  line_if_any("read ahead of a fault (counted above too)", c.read_ahead);
+  line_if_any("read ahead, and not seen to be used", c.read_ahead_lost);
+  line_if_any("opened for writing ahead of a fault", c.write_ahead);
+  line_if_any("as written, deep_copy would have moved at least", {c.avoided.bytes + c.deferred.bytes, c.avoided.count + c.deferred.count});
+  line("avoided: the destination had the content already", c.avoided);
+  line("deferred: moves when somebody reads it", c.deferred);
+  line("dropped: deferred, and never needed", c.dropped);
+  line_if_any("captured as writable, found unchanged", c.unchanged);
+  line_if_any("written on the host again with equal values", c.rewritten);
   std::string out = "\n" + table.text() + "\n";
   out += "  launches " + std::to_string(c.launches) + " (unknown " + std::to_string(c.unknown_launches) +
          "), captures outside semcache::Exec " + std::to_string(c.native_captures) + ", host faults " + std::to_string(c.host_faults) +

@@ -316,7 +316,7 @@ class Closure : public CaptureList {
   void deliver_total([[maybe_unused]] std::size_t bytes) const {
     if constexpr (native_is_device) {
       if (result_on_host_ && has_work_ && bytes != 0) {
-        runtime::count_external_transfer(true, bytes, runtime::device_of_stream(stream_));
+        runtime::count_external_transfer(bytes, runtime::device_of_stream(stream_));
       }
       if (waits_for_result_) waits_for_result_->fence();
     }

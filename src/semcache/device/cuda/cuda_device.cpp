@@ -216,13 +216,13 @@ class CudaDevice final : public Device {
     return add_queue({true, true, stream, {}});
   }
 
-  std::shared_ptr<void> new_stream(bool before_others) override {
+  std::shared_ptr<void> new_stream(StreamPriority priority) override {
     SEMCACHE_CUDA_CURRENT();
     int least = 0;
     int greatest = 0;
     check(api_.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange");
     CUstream stream = nullptr;
-    check(api_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, before_others ? greatest : 0), "cuStreamCreateWithPriority");
+    check(api_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, priority == StreamPriority::before_others ? greatest : 0), "cuStreamCreateWithPriority");
     return {static_cast<void*>(stream), [this](void* made) {
               const Current current(*this);
               log(api_.cuStreamDestroy(static_cast<CUstream>(made)), "cuStreamDestroy");

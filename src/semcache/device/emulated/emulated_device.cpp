@@ -37,9 +37,9 @@ class EmulatedMachine : base::Uncopied {
     SEMCACHE_EXPECTS(found != ordinals_.end(), "emulated machine: it has no device " + std::to_string(ordinal));
     return device_space(static_cast<std::uint32_t>(found - ordinals_.begin()));
   }
-  void devices_reach_each_other(bool do_so) noexcept {
+  void share(Device::PeerUse use) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
-    peers_ = do_so;
+    peers_ = use == Device::PeerUse::permitted;
   }
   void add_memory(SpaceId device, const std::byte* address, std::uint64_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -61,15 +61,15 @@ class EmulatedMachine : base::Uncopied {
     } else {
       end = clock_.transfer(queue, source, target, bytes);
     }
-    if (target == host_space) note_flight(to, host_span, true, end);
-    if (source == host_space) note_flight(from, host_span, false, end);
+    if (target == host_space) note_flight(to, host_span, Device::Direction::from_device, end);
+    if (source == host_space) note_flight(from, host_span, Device::Direction::to_device, end);
   }
 
-  void host_needs(const std::byte* host, std::uint64_t bytes, bool writes) noexcept {
+  void host_needs(const std::byte* host, std::uint64_t bytes, Access mode) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     const std::uintptr_t begin = base::number(host), end = begin + bytes;
     for (const Flight& f : flights_) {
-      if (f.begin < end && begin < f.end && (f.to_host || writes)) clock_.host_waits_until(f.until);
+      if (f.begin < end && begin < f.end && (f.direction == Device::Direction::from_device || writes(mode))) clock_.host_waits_until(f.until);
     }
   }
 
@@ -84,7 +84,7 @@ class EmulatedMachine : base::Uncopied {
   /// A transfer from or to host memory that the host has not waited for.
   struct Flight {
     std::uintptr_t begin, end;
-    bool to_host;
+    Device::Direction direction;
     VirtualClock::Seconds until;
   };
 
@@ -94,13 +94,13 @@ class EmulatedMachine : base::Uncopied {
     const auto& [end, device] = std::prev(behind)->second;
     return base::number(address) < end ? device : host_space;
   }
-  void note_flight(const std::byte* host, std::uint64_t bytes, bool to_host, VirtualClock::Seconds until) noexcept {
+  void note_flight(const std::byte* host, std::uint64_t bytes, Device::Direction direction, VirtualClock::Seconds until) noexcept {
     constexpr std::size_t most = 4096;  // so that a host that never waits needs no more memory than that
     if (flights_.size() == most) clock_.host_waits_until(flights_.front().until);
     const auto over = [&](const Flight& f) { return f.until <= clock_.host(); };
     flights_.erase(std::remove_if(flights_.begin(), flights_.end(), over), flights_.end());
     try {
-      flights_.push_back({base::number(host), base::number(host) + bytes, to_host, until});
+      flights_.push_back({base::number(host), base::number(host) + bytes, direction, until});
     } catch (const std::bad_alloc&) {
       clock_.host_waits_until(until);
     }
@@ -252,7 +252,7 @@ class EmulatedDevice final : public Device {
 
   // --- several devices ----------------------------------------------------------------------------------------------
   void share_with(const std::vector<Device*>& others, PeerUse use) override {
-    if (machine_ != nullptr) machine_->devices_reach_each_other(use == PeerUse::permitted);
+    if (machine_ != nullptr) machine_->share(use);
     for (Device* const other : others) static_cast<EmulatedDevice*>(other)->closed_ = closed_;
   }
 
@@ -308,8 +308,8 @@ class EmulatedDevice final : public Device {
     const VirtualClock::Queue time = time_of(queue);
     tell([&](VirtualClock& c) { c.compute(time, bytes); });
   }
-  void host_needs(const std::byte* host, std::uint64_t bytes, bool writes) noexcept override {
-    if (machine_ != nullptr) machine_->host_needs(host, bytes, writes);
+  void host_needs(const std::byte* host, std::uint64_t bytes, Access mode) noexcept override {
+    if (machine_ != nullptr) machine_->host_needs(host, bytes, mode);
   }
 
   // --- transfers ----------------------------------------------------------------------------------------------------
