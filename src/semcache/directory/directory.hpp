@@ -108,6 +108,8 @@ class Directory {
   void forget(DatumId datum) noexcept;
   /// Forgets a datum and what it wanted. @pre its slots have been removed or detached
   void remove_datum(DatumId datum) noexcept;
+  /// Returns whether a datum exists. @param datum  one that `add_datum` has returned
+  [[nodiscard]] bool live(DatumId datum) const { return data_[datum.value].live; }
 
   [[nodiscard]] std::uint64_t size(DatumId datum) const { return data_[datum.value].wanted.size(); }
   [[nodiscard]] std::uint64_t size(SlotId slot) const { return slots_[slot.value].held.size(); }

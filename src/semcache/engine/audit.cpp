@@ -14,6 +14,7 @@ using platform::Protection;
 void Engine::audit() {
   const Look look(transactions_);
   if (const std::string wrong = s_.directory.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
+  if (!s_.pending.agree_with_directory()) base::fatal("audit: copies are pending for data that do not exist");
 
   std::vector<Memory*> live;
   std::uint64_t host_snapshots = 0;

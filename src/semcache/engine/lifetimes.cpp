@@ -234,7 +234,7 @@ void Lifetimes::leave_datum(Memory& m) noexcept {
   m.write_check.reset();
   s_.directory.detach(m.slot);
   if (s_.directory.slots(datum).empty()) {
-    transfers_.count_dropped(m, m.positions());
+    transfers_.count_dropped(m, ByteRange{0, s_.directory.size(datum)});
     s_.directory.remove_datum(datum);
   }
   m.datum = DatumId{};

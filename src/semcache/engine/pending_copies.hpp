@@ -4,6 +4,7 @@
 
 #include <semcache/directory/directory.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <unordered_map>
@@ -22,6 +23,13 @@ class PendingCopies {
   void add(DatumId datum, const Region& range) noexcept { set(datum, range, pending); }
 
   [[nodiscard]] bool any(DatumId datum) const noexcept { return !pending_.empty() && pending_.count(datum.value) != 0; }
+
+  /// Returns whether all bytes that are noted belong to data that exist, and lie within them.
+  [[nodiscard]] bool agree_with_directory() const {
+    return std::all_of(pending_.begin(), pending_.end(), [&](const auto& of_datum) {
+      return directory_.live(DatumId{of_datum.first}) && directory_.size(DatumId{of_datum.first}) == of_datum.second.size();
+    });
+  }
 
   /// Returns how many bytes of `range` were pending. None of them is pending afterwards.
   std::uint64_t take(DatumId datum, const Region& range) noexcept {
