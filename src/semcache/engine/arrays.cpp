@@ -124,6 +124,12 @@ void Arrays::release_place(Memory& m) noexcept {
   m.address = nullptr;
 }
 
+void Arrays::remove_datum(DatumId datum, trace::LabelId label) noexcept {
+  const std::uint64_t dropped = s_.pending.take(datum, ByteRange{0, s_.directory.size(datum)});
+  if (dropped > 0) s_.recorder.moved(trace::Kind::dropped, label, dropped);
+  s_.directory.remove_datum(datum);
+}
+
 void Arrays::destroy(Memory& m) noexcept {
   projection_.forget_perhaps_unwanted(m);
   new_copies_.erase(std::remove(new_copies_.begin(), new_copies_.end(), &m), new_copies_.end());
@@ -133,7 +139,7 @@ void Arrays::destroy(Memory& m) noexcept {
     executor_.tell(step_of(plan::Step::Kind::release, m));
     s_.directory.remove_slot(m.slot);
   }
-  if (m.datum.valid() && s_.directory.slots(m.datum).empty()) s_.directory.remove_datum(m.datum);
+  if (m.datum.valid() && s_.directory.slots(m.datum).empty()) remove_datum(m.datum, m.label);
   s_.pages->end_phase(m);
   release_place(m);
   // The object is used again.

@@ -39,6 +39,8 @@ class Arrays : Parts {
   /// failed has made so far.
   /// @pre the content is needed no more, and nothing in flight uses the memory
   void destroy(Memory& memory) noexcept;
+  /// Forgets a datum that no slot belongs to any more. Copies that are pending for it are counted as dropped, with this label.
+  void remove_datum(DatumId datum, trace::LabelId label) noexcept;
   /// Returns a saved copy of this kind that `new_saved_copy` has made on a device, that is mapped by now, and that is not used
   /// yet; nullptr if there is none.
   [[nodiscard]] Memory* ready_saved_copy(SpaceId space, const Region& saved, trace::LabelId label) const noexcept;

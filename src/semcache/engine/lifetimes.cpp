@@ -233,10 +233,7 @@ void Lifetimes::leave_datum(Memory& m) noexcept {
   m.freeing = true;
   m.write_check.reset();
   s_.directory.detach(m.slot);
-  if (s_.directory.slots(datum).empty()) {
-    transfers_.count_dropped(m, ByteRange{0, s_.directory.size(datum)});
-    s_.directory.remove_datum(datum);
-  }
+  if (s_.directory.slots(datum).empty()) arrays_.remove_datum(datum, m.label);
   m.datum = DatumId{};
 }
 
