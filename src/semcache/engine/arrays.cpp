@@ -125,7 +125,7 @@ void Arrays::release_place(Memory& m) noexcept {
 }
 
 void Arrays::remove_datum(DatumId datum, trace::LabelId label) noexcept {
-  const std::uint64_t dropped = s_.pending.take(datum, ByteRange{0, s_.directory.size(datum)});
+  const std::uint64_t dropped = s_.pending.forget(datum);
   if (dropped > 0) s_.recorder.moved(trace::Kind::dropped, label, dropped);
   s_.directory.remove_datum(datum);
 }

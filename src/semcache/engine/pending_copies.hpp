@@ -31,6 +31,13 @@ class PendingCopies {
     });
   }
 
+  /// Forgets a datum. Returns how many of its bytes were pending.
+  std::uint64_t forget(DatumId datum) noexcept {
+    const std::uint64_t taken = take(datum, ByteRange{0, directory_.size(datum)});
+    pending_.erase(datum.value);  // a map whose extents cannot merge stays when nothing is pending
+    return taken;
+  }
+
   /// Returns how many bytes of `range` were pending. None of them is pending afterwards.
   std::uint64_t take(DatumId datum, const Region& range) noexcept {
     if (!any(datum)) return 0;
