@@ -51,7 +51,7 @@ DeviceMemory::~DeviceMemory() {
 void DeviceMemory::place(Memory& m, const char* label, std::uint64_t alignment) {
   const auto at = allocate(m, std::max(alignment, least_alignment));
   if (!at) {
-    throw OutOfMemory("the device's reserved addresses (" + std::to_string(bytes()) + " bytes) are exhausted: " +
+    throw OutOfMemory("the reserved addresses of device " + std::to_string(index_) + " (" + std::to_string(bytes()) + " bytes) are exhausted: " +
                           std::to_string(m.bytes) + " bytes asked for '" + label +
                           "'. Free arrays that are no longer used, or raise the limit on virtual memory (ulimit -v).",
                       m.bytes, bytes());
