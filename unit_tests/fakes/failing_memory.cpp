@@ -26,12 +26,18 @@ std::size_t rounded(std::size_t n, std::align_val_t a) {
 }  // namespace
 
 extern "C" {
-// With --wrap=calloc and --wrap=aligned_alloc the objects of a static library call these.
+// With --wrap=calloc, --wrap=aligned_alloc and --wrap=_ZN8semcache4base11take_memoryEmm (`base::take_memory`) the objects of a static library
+// call these.
 void* __real_calloc(std::size_t n, std::size_t bytes);                // NOLINT: the linker's names
 void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);  // NOLINT
 void* __wrap_calloc(std::size_t n, std::size_t bytes) { return fails() ? nullptr : __real_calloc(n, bytes); }  // NOLINT
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {  // NOLINT
   return fails() ? nullptr : __real_aligned_alloc(alignment, bytes);
+}
+void* __real__ZN8semcache4base11take_memoryEmm(std::size_t bytes, std::size_t alignment);  // NOLINT
+void* __wrap__ZN8semcache4base11take_memoryEmm(std::size_t bytes, std::size_t alignment) {  // NOLINT
+  if (fails()) throw std::bad_alloc();
+  return __real__ZN8semcache4base11take_memoryEmm(bytes, alignment);
 }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/region.hpp>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <memory>
 #include <new>
 #include <utility>
-#include <vector>
 
 /// When work on a device's queues happens: positions of pieces of work, which memory they use, and how far each queue is known to
 /// be. README.md defines queue, position and event.
@@ -92,8 +92,7 @@ class Uses {
   /// @param done  `done(queue, position)` returns whether that work is known to be done
   template <class Done>
   void note(const PartialUse& use, const Done& done) noexcept {
-    if (parts_ == nullptr) parts_.reset(new (std::nothrow) std::vector<PartialUse>());
-    if (parts_ == nullptr) return note(use.queue, use.position, use.mode);
+    if (!begin_parts()) return note(use.queue, use.position, use.mode);
     for (auto earlier = parts_->rbegin(); earlier != parts_->rend(); ++earlier) {
       if (earlier->queue != use.queue || earlier->mode != use.mode) continue;
       // A thread that waits for one of two parts must not wait for later work on the other, so they are joined within one piece of work.
@@ -112,8 +111,8 @@ class Uses {
     }
   }
   /// The partial uses. Threads: with the engine's lock.
-  [[nodiscard]] const std::vector<PartialUse>& parts() const noexcept {
-    static const std::vector<PartialUse> none;
+  [[nodiscard]] const base::Vector<PartialUse>& parts() const noexcept {
+    static const base::Vector<PartialUse> none;
     return parts_ == nullptr ? none : *parts_;
   }
   /// Return the positions on a queue of the last use of the memory or of any part of it, and of the last use that writes. They
@@ -135,6 +134,14 @@ class Uses {
   }
 
  private:
+  /// Returns whether there is memory for a list of parts.
+  [[nodiscard]] bool begin_parts() noexcept {
+    try {
+      if (parts_ == nullptr) parts_ = base::make_owned<base::Vector<PartialUse>>();
+    } catch (const std::bad_alloc&) {
+    }
+    return parts_ != nullptr;
+  }
   void count_as_whole(std::size_t first_ones) noexcept {
     const auto end = parts_->begin() + static_cast<std::ptrdiff_t>(first_ones);
     for (auto part = parts_->begin(); part != end; ++part) note(part->queue, part->position, part->mode);
@@ -156,7 +163,7 @@ class Uses {
   /// The program's first queue lies in front, so that a launch on it touches one cache line of each array.
   Use near_[near_queues];
   std::unique_ptr<Far> far_;
-  std::unique_ptr<std::vector<PartialUse>> parts_;  ///< nullptr: none so far
+  base::Owned<base::Vector<PartialUse>> parts_;  ///< nullptr: none so far
 };
 
 }  // namespace semcache::timeline
