@@ -115,7 +115,7 @@ void ForeignUses::Announced::note(const Region& where, Mode mode) const noexcept
   if (in_part) {
     in_part = !held_ || held_in_part_;
     try {
-      if (memory_.in_part == nullptr) memory_.in_part = std::make_unique<Memory::InPart>();
+      if (memory_.in_part == nullptr) memory_.in_part = base::make_owned<Memory::InPart>();
       base::Vector<Memory::InPart::Announced>& parts = memory_.in_part->announced;
       if (!held_) parts.clear();
       const auto same = std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.where == where; });

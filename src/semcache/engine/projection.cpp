@@ -118,7 +118,7 @@ void Projection::open_part(Memory& m, const Region& where, Mode mode) {
   using platform::Protection;
   const Protection wanted = writes ? Protection::read_write : Protection::read;
   if (!s_.guarded(m) || m.access >= wanted) return;
-  if (m.in_part == nullptr) m.in_part = std::make_unique<Memory::InPart>();
+  if (m.in_part == nullptr) m.in_part = base::make_owned<Memory::InPart>();
   base::Vector<Memory::InPart::Opened>& opened = m.in_part->opened;
   m.opened_in_part = true;
   project_later(m);

@@ -9,7 +9,6 @@
 #include <semcache/memory/memory.hpp>
 #include <semcache/platform/platform.hpp>
 
-
 namespace semcache::memory {
 
 /// Addresses for host arrays, and the pages behind them.

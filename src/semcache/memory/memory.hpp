@@ -105,7 +105,7 @@ struct alignas(64) Memory {
     base::Vector<Announced> announced;  ///< the parts that `announced_use` is for
     base::Vector<Opened> opened;        ///< the pages that permit more than `access`
   };
-  std::unique_ptr<InPart> in_part;
+  base::Owned<InPart> in_part;
   /// Device memory whose pages are protected (`Options::device_faults`): what they permit; never less than `flags` promise.
   platform::Protection access = platform::Protection::none;
   /// Some of these pages permit more than `access`, because parts of the array are used. They are closed when their content is no longer

@@ -5,7 +5,6 @@
 #include <semcache/base/own_memory.hpp>
 #include <semcache/memory/memory.hpp>
 
-
 namespace semcache::pages {
 
 using memory::Memory;

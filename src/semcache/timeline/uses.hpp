@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <utility>
 
@@ -68,16 +67,16 @@ class Uses {
   /// @pre there is room for the queue (`extend`)
   [[nodiscard]] Use& on(QueueIndex q) noexcept { return const_cast<Use&>(std::as_const(*this).on(q)); }
   [[nodiscard]] const Use& on(QueueIndex q) const noexcept {
-    return q < near_queues ? near_[q ^ first_program_queue] : far_->pieces[piece_of(q)][q % piece_queues];
+    return q < near_queues ? near_[q ^ first_program_queue] : far_->pieces[piece_of(q)]->uses[q % piece_queues];
   }
   /// Makes room for the queues below `end`. What there is stays in place, so other threads may use it meanwhile.
   /// Threads: with the engine's lock, before any thread has a number of the new queues.
   /// @throws std::bad_alloc  there may be room for some of them
   void extend(QueueIndex end) {
-    if (end > near_queues && far_ == nullptr) far_ = std::make_unique<Far>();
+    if (end > near_queues && far_ == nullptr) far_ = base::make_owned<Far>();
     for (QueueIndex q = near_queues; q < end; q += piece_queues) {
-      std::unique_ptr<Use[]>& piece = far_->pieces[piece_of(q)];
-      if (piece == nullptr) piece = std::make_unique<Use[]>(piece_queues);
+      base::Owned<Piece>& piece = far_->pieces[piece_of(q)];
+      if (piece == nullptr) piece = base::make_owned<Piece>();
     }
   }
   /// Does the first queue of a piece have this index? Otherwise there is room for it where there is room for the queue before.
@@ -129,7 +128,7 @@ class Uses {
     std::for_each(near_, near_ + near_queues, forget);
     if (far_ == nullptr) return;
     for (const auto& piece : far_->pieces) {
-      if (piece != nullptr) std::for_each(piece.get(), piece.get() + piece_queues, forget);
+      if (piece != nullptr) std::for_each(piece->uses, piece->uses + piece_queues, forget);
     }
   }
 
@@ -157,12 +156,15 @@ class Uses {
   static_assert(near_queues % piece_queues == 0 && max_queues % piece_queues == 0, "pieces begin at multiples of their size");
   [[nodiscard]] static constexpr QueueIndex piece_of(QueueIndex q) noexcept { return (q - near_queues) / piece_queues; }
 
+  struct Piece {
+    Use uses[piece_queues];
+  };
   struct Far {
-    std::unique_ptr<Use[]> pieces[(max_queues - near_queues) / piece_queues];
+    base::Owned<Piece> pieces[(max_queues - near_queues) / piece_queues];
   };
   /// The program's first queue lies in front, so that a launch on it touches one cache line of each array.
   Use near_[near_queues];
-  std::unique_ptr<Far> far_;
+  base::Owned<Far> far_;
   base::Owned<base::Vector<PartialUse>> parts_;  ///< nullptr: none so far
 };
 
