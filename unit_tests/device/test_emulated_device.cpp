@@ -4,6 +4,9 @@
 
 #include <unistd.h>
 
+#include <functional>
+#include <string>
+
 namespace semcache::device::testing {
 namespace {
 
@@ -44,6 +47,28 @@ TEST(EmulatedDevice, CountsItsMemoryExactly) {
   EXPECT_THROW(device->map(base + (1U << 20), 64U << 10), OutOfMemory);
   device->deallocate(snapshot);
   device->unmap(base, 512U << 10);
+  EXPECT_EQ(device->free_memory_bytes(), 1U << 20);
+  device->release(base, reserved);
+}
+
+TEST(EmulatedDevice, ItsErrorsNameIt) {
+  const auto device = make_emulated_device(1, 1U << 20);
+  const auto expect_named = [](const std::function<void()>& call) {
+    try {
+      call();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("device 1: "), std::string::npos) << e.what();
+    }
+  };
+  std::uint64_t reserved = 4U << 20;
+  std::byte* const base = device->reserve(reserved);
+
+  expect_named([&] { device->map(base, 2U << 20); });
+  expect_named([&] { (void)device->allocate(2U << 20); });
+  expect_named([&] { (void)device->allocate_staging(std::uint64_t{1} << 60); });
+  expect_named([&] { (void)device->record(QueueId{5}); });
+  expect_named([&] { device->copy_to_device(QueueId{5}, base, base, 1); });
   EXPECT_EQ(device->free_memory_bytes(), 1U << 20);
   device->release(base, reserved);
 }

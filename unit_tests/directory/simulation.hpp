@@ -65,7 +65,7 @@ struct Simulation {
     directory.commit(step);
   }
   void save(SlotId slot, const Region& range, Wanters wanters) {
-    std::vector<LastHeld> last;
+    base::Vector<LastHeld> last;
     directory.last_held(slot, range, wanters, last);
     for (const LastHeld& l : last) {
       for_each_byte(l.where, [&](std::uint64_t i) {
@@ -158,7 +158,7 @@ struct Simulation {
     for (const SlotId s : data[d].slots) directory.detach(s);
     directory.remove_datum(data[d].id);
     for (const SlotId s : data[d].slots) {
-      std::vector<LastHeld> last;
+      base::Vector<LastHeld> last;
       directory.last_held(s, ByteRange{0, directory.size(s)}, Wanters::others, last);
       if (last.empty()) {
         directory.remove_slot(s);

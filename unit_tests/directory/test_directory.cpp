@@ -97,7 +97,7 @@ TEST(Directory, AFillIsHeldByNobodyAndLostByNobody) {
   Simulation x;
   x.add(100, 2);
   x.fill(0, {0, 100}, 4);
-  std::vector<LastHeld> last;
+  base::Vector<LastHeld> last;
   x.directory.last_held(x.data[0].slots[0], {0, 100}, Wanters::others, last);
   EXPECT_TRUE(last.empty());
   x.read(0, 1, {3, 50});
@@ -114,10 +114,10 @@ TEST(Directory, WhatIsOverwrittenTogetherHoldsNothingForTheRest) {
   EXPECT_EQ(step.where, Region(50, 60));
   d.commit(step);  // the slot holds the value twice
   EXPECT_EQ(d.link(y, {0, 10}, x, {0, 10}), LinkResult::linked);
-  const std::vector<Region> both{{0, 10}, {50, 60}};
+  const base::Vector<Region> both{{0, 10}, {50, 60}};
 
   for (const Region& range : both) {
-    std::vector<LastHeld> alone, together;
+    base::Vector<LastHeld> alone, together;
     d.last_held(slot, range, Wanters::itself_too, alone);
     EXPECT_TRUE(alone.empty()) << range.begin;
     d.last_held(slot, range, Wanters::itself_too, together, both);
@@ -143,7 +143,7 @@ TEST(Directory, AZeroFillIsHeldByMemoryThatNobodyHasWritten) {
 
   d.write(host, {40, 60});
   d.fill(x, {0, 100}, zero);
-  std::vector<Region> stale;
+  base::Vector<Region> stale;
   d.stale(host, {0, 100}, stale);
   ASSERT_EQ(stale.size(), 1u) << "all of it was held by number, which the second fill replaced";
   EXPECT_EQ(stale.front(), (ByteRange{0, 100}));
@@ -159,9 +159,9 @@ TEST(Directory, OnlyTheBytesThatNobodyHasWrittenHoldAZeroFill) {
   d.write(host, {40, 60});
   d.drop(host, {80, 90});
   d.fill(x, {10, 100}, zero);
-  std::vector<Region> stale;
+  base::Vector<Region> stale;
   d.stale(host, {0, 100}, stale);
-  EXPECT_EQ(stale, (std::vector<Region>{{40, 60}, {80, 90}}));
+  EXPECT_EQ(stale, (base::Vector<Region>{{40, 60}, {80, 90}}));
   EXPECT_EQ(d.audit(), "");
 }
 
@@ -247,7 +247,7 @@ TEST(Directory, ATileIsFetchedInFewSteps) {
       const Region tile(0, 100, columns, 1000), overwritten(0, rows ? 50 : 100, rows ? columns : columns / 2, 1000);
       ASSERT_EQ(d.link(b, tile, a, tile), LinkResult::linked);
 
-      std::vector<LastHeld> last;
+      base::Vector<LastHeld> last;
       d.last_held(from, overwritten, Wanters::itself_too, last);
       ASSERT_EQ(last.size(), 1u);
       EXPECT_EQ(last[0].where, overwritten);
@@ -279,7 +279,7 @@ TEST(Directory, ColumnsAreSavedTogetherForAWanterWithoutColumns) {
   d.write(from, ByteRange{0, 1000 * 500});
   const Region tile(0, 100, 500, 1000);
   ASSERT_EQ(d.link(b, tile, a, tile), LinkResult::linked);
-  std::vector<LastHeld> last;
+  base::Vector<LastHeld> last;
   d.last_held(from, tile, Wanters::itself_too, last);
   ASSERT_EQ(last.size(), 1u);
   EXPECT_EQ(last[0].where, tile);

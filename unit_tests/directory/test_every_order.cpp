@@ -8,6 +8,7 @@ namespace semcache::directory {
 namespace {
 
 TEST(Directory, EveryOrderOfFourEventsKeepsEveryValue) { check_every_order(4); }
+TEST(Directory, EveryOrderOfThreeEventsInThreeSpacesKeepsEveryValue) { check_every_order(3, 3); }
 
 /// Arrays of 8 to 16 bytes; the second half of the seeds gives some of them shapes, which change now and then.
 TEST(Directory, LongRandomOrdersKeepEveryValueAndTellWhomTheyTouched) {

@@ -6,6 +6,7 @@ namespace semcache::directory {
 namespace {
 
 TEST(DirectoryOrders, EveryOrderOfFiveEventsKeepsEveryValue) { check_every_order(5); }
+TEST(DirectoryOrders, EveryOrderOfFourEventsInThreeSpacesKeepsEveryValue) { check_every_order(4, 3); }
 
 }  // namespace
 }  // namespace semcache::directory

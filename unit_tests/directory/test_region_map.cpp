@@ -53,7 +53,7 @@ TEST_P(RegionMaps, AgreeWithOneReferencePerByte) {
       const ValueId id = random.chance(20) ? undefined_value : random.chance(20) ? no_value : 1 + random.below(3);
       const ValueRef ref{id, id == undefined_value || id == no_value ? 0 : random.chance(60) ? region.begin : random.below(9)};
 
-      std::vector<Region> parts;
+      base::Vector<Region> parts;
       for_each_in_shape(region, pitch, [&](const Region& part) { parts.push_back(part); });
       const std::uint64_t room = (map.make_room(parts), map.memory_bytes());
       for (const Region& part : parts) {

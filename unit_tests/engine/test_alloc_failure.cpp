@@ -295,5 +295,56 @@ TEST(AllocFailure, WriteThrough) {
   check(o);
 }
 
+/// What serves the page faults of a GPU's arrays asks malloc for nothing. (unit_tests/runtime does the same with real faults, on the emulated
+/// device.)
+void expect_faults_without_malloc(const Program::Options& options) {
+  constexpr std::uint64_t pages = 32;
+  static char keys[2];
+  const std::uint32_t last = options.devices - 1;
+  const FakeDevice::Stream stream{&keys[last], last};
+  Program p(options);
+  Memory& d = p.on_device(pages * page, last);
+  Memory& h = p.on_host(pages * page, &d);
+  Memory& first = p.on_device(pages * page);
+  Memory& mirror = p.on_host(pages * page);
+  const auto touch = [&](Memory& m, bool write, const char* what) {
+    const std::uint64_t faults = p.faults.load();
+    for (std::uint64_t i = 0; i < pages; i += 3) {
+      const unsigned long before = malloc_calls;
+      p.touch_page(m.address + i * 13 % pages * page, write);
+      EXPECT_EQ(malloc_calls, before) << what << ", " << i;
+    }
+    EXPECT_GT(p.faults.load(), faults) << what;
+  };
+  p.kernel_write(stream, d, d.all(), 1);
+  touch(h, false, "reads");
+  p.kernel_write(stream, d, d.all(), 2);
+  touch(h, true, "writes");
+  p.host_write(mirror, mirror.all(), 3);
+  p.copy(first, mirror);
+  touch(mirror, true, "writes that save what a device wants");
+  p.kernel_write(stream, d, d.all(), 4);
+  p.copy(first, d);
+  p.copy(mirror, first);
+  touch(mirror, false, "reads of what is on the last device");
+  p.expect_device(d, d.all(), 4, stream);
+}
+
+TEST(FaultMemory, OfAGPU) { expect_faults_without_malloc(gpu()); }
+TEST(FaultMemory, OfAGPUThatStages) {
+  Program::Options o = gpu();
+  o.device.registers_host = false;
+  expect_faults_without_malloc(o);
+}
+TEST(FaultMemory, OfTwoGPUs) {
+  for (const bool peer_access : {true, false}) {
+    Program::Options o = gpu();
+    o.devices = 2;
+    o.device.peer_access = peer_access;
+    expect_faults_without_malloc(o);
+  }
+}
+TEST(FaultMemory, OfAnEmulatedDevice) { expect_faults_without_malloc(emulated()); }
+
 }  // namespace
 }  // namespace semcache::fakes

@@ -470,7 +470,7 @@ TEST(InvariantsDeathTest, I8_ALostValueEndsTheProcessWithLabelAndOffset) {
         p.device().fail_call(1, FakeDevice::call_copy);
         p.host_content(h);
       },
-      "an access to 'host array' at .* cannot be served: injected: copy_from_device");
+      "an access to 'host array' at .* cannot be served: fake device 0: injected: copy_from_device");
 }
 
 TEST(Invariants, I9_AFailingLaunchLeavesEverythingAsItWas) {

@@ -229,6 +229,14 @@ TEST(Oracle, EveryCallFailsInTurnOnTwoDevices) {
   run(o, "in turn, apart", moves_per_case() / 8);
 }
 
+/// Half of the moves: each of them is repeated after each of its calls, of which four devices have more.
+TEST(Oracle, EveryCallFailsInTurnOnFourDevices) {
+  Oracle::Options o;
+  o.devices = 4;
+  o.failures = Oracle::Failures::in_turn;
+  run(o, "in turn, four devices", moves_per_case() / 16);
+}
+
 TEST(Oracle, EmulatedDevices) {
   Oracle::Options o;
   o.devices = 2;

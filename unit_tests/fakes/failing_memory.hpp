@@ -9,6 +9,8 @@ namespace semcache::fakes {
 /// accordingly.
 inline thread_local long allocations_until_failure = -1;
 inline thread_local unsigned failures_paused = 0;
+/// How often this thread has asked malloc for memory, and not `base::take_memory`.
+inline thread_local unsigned long malloc_calls = 0;
 
 /// While such an object lives, the k-th (from 0) allocation of this thread fails.
 class FailingMemory {

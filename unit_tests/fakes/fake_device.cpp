@@ -46,30 +46,31 @@ const char* FakeWorld::text(Kind kind) noexcept {
   }
 }
 
-bool FakeWorld::fails(Call call) const {
+bool FakeWorld::fails(Call call, const char* what, std::optional<std::uint32_t> device) const {
   const Lock lock(mutex_);
-  return fail_in_ != 0 && (fail_mask_ & call) != 0 && --fail_in_ == 0;
+  const bool now = fail_in_ != 0 && (fail_mask_ & call) != 0 && (!fail_device_ || fail_device_ == device) && --fail_in_ == 0;
+  if (now) failed = what;
+  return now;
 }
 
-void FakeWorld::may_fail(Call call, const char* what) const {
-  if (!fails(call)) return;
-  if (call == call_map || call == call_allocate || call == call_staging) {
-    throw OutOfMemory(std::string("injected: ") + what, 1, 1);
-  }
-  if (call == call_platform) throw SystemError(std::string("injected: ") + what);
-  throw DeviceError(std::string("injected: ") + what);
+void FakeWorld::may_fail(Call call, const char* what, std::optional<std::uint32_t> device) const {
+  if (!fails(call, what, device)) return;
+  const std::string text = (device ? "fake device " + std::to_string(*device) + ": " : std::string()) + "injected: " + what;
+  if (call == call_map || call == call_allocate || call == call_staging) throw OutOfMemory(text, 1, 1);
+  if (call == call_platform) throw SystemError(text);
+  throw DeviceError(text);
 }
 
 // --- addresses and memory ------------------------------------------------------------------------------------------
 
 std::uint64_t FakePeer::total_memory_bytes() const {
-  world_.may_fail(FakeWorld::call_start, "total_memory_bytes");
+  may_fail_here(FakeWorld::call_start, "total_memory_bytes");
   return world_.options_.memory_bytes;
 }
 
 std::uint64_t FakePeer::free_memory_bytes() const {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_start, "free_memory_bytes");
+  may_fail_here(FakeWorld::call_start, "free_memory_bytes");
   return world_.free_bytes(index_);
 }
 
@@ -99,7 +100,7 @@ void FakeWorld::expect_free(std::uint32_t device, std::uint64_t bytes) const {
 
 std::byte* FakePeer::reserve(std::uint64_t& bytes) {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_start, "reserve");
+  may_fail_here(FakeWorld::call_start, "reserve");
   if (world_.base_ != nullptr) world_.fail_("the device has one arena");
   bytes = world_.options_.arena_bytes;
   constexpr std::uint64_t alignment = 2u << 20;
@@ -123,7 +124,7 @@ void FakePeer::release(std::byte* base, std::uint64_t bytes) noexcept {
 void FakePeer::map(std::byte* address, std::uint64_t bytes, bool closed) {
   world_.arrived_in(FakeWorld::call_map);
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_map, "map");
+  may_fail_here(FakeWorld::call_map, "map");
   const auto at = static_cast<std::uint64_t>(address - world_.base_);
   if (!world_.in_arena(address) || at % granularity_bytes() != 0 || bytes % granularity_bytes() != 0 || bytes == 0) {
     world_.fail_("map: not whole granules of the arena");
@@ -202,7 +203,7 @@ bool FakeWorld::usable(const std::byte* p, std::uint64_t bytes) const {
 std::byte* FakePeer::allocate(std::uint64_t bytes) {
   world_.arrived_in(FakeWorld::call_allocate);
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_allocate, "allocate");
+  may_fail_here(FakeWorld::call_allocate, "allocate");
   world_.expect_free(index_, bytes);
   auto* p = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(bytes, 1)));
   world_.allocations_[p] = {bytes, index_};
@@ -224,7 +225,7 @@ void FakePeer::deallocate(std::byte* address) noexcept {
 std::byte* FakePeer::allocate_staging(std::uint64_t bytes) {
   world_.arrived_in(FakeWorld::call_staging);
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_staging, "allocate_staging");
+  may_fail_here(FakeWorld::call_staging, "allocate_staging");
   auto* p = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(bytes, 1)));
   world_.staging_[p] = {bytes, index_};
   return p;
@@ -244,7 +245,7 @@ void FakePeer::deallocate_staging(std::byte* address) noexcept {
 
 bool FakePeer::register_host(std::byte* address, std::uint64_t bytes) noexcept {
   const Lock lock(world_.mutex_);
-  if (!world_.options_.registers_host || world_.fails(FakeWorld::call_register)) return false;
+  if (!world_.options_.registers_host || world_.fails(FakeWorld::call_register, "register_host", index_)) return false;
   for (const auto& [p, n] : world_.registered_) {
     if (address < p + n && p < address + bytes) world_.fail_("register_host: page-locked already");
   }
@@ -286,7 +287,7 @@ bool FakePeer::is_foreign_device_pointer(const void* pointer) const noexcept {
 
 void FakePeer::share_with(const std::vector<device::Device*>& others, PeerUse use) {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_start, "share_with");
+  may_fail_here(FakeWorld::call_start, "share_with");
   FakeWorld::Part& part = world_.parts_[index_];
   if (std::exchange(part.told_of_others, true)) world_.fail_("share_with: called twice");
   if (world_.free_bytes(index_) != world_.options_.memory_bytes) world_.fail_("share_with: the device has memory already");
@@ -341,7 +342,7 @@ std::size_t FakeWorld::add_queue(std::uint32_t device, void* native, bool progra
 
 QueueId FakePeer::open_queue() {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_start, "open_queue");
+  may_fail_here(FakeWorld::call_start, "open_queue");
   return QueueId{static_cast<std::uint32_t>(world_.add_queue(index_, nullptr, false))};
 }
 
@@ -376,7 +377,7 @@ void FakeWorld::destroy_stream(const Stream& s) {
 }
 
 QueueId FakePeer::adopt_queue(void* native, std::shared_ptr<void> owner) {
-  world_.may_fail(FakeWorld::call_adopt, "adopt_queue");
+  may_fail_here(FakeWorld::call_adopt, "adopt_queue");
   const QueueId q = world_.stream({native, index_});
   const Lock lock(world_.mutex_);
   world_.queues_[q.value].owner = std::move(owner);
@@ -413,7 +414,7 @@ EventId FakePeer::record(QueueId queue) {
 }
 
 EventId FakeWorld::record_on(std::size_t queue) {
-  may_fail(call_record, "record");
+  may_fail(call_record, "record", queues_[queue].device);
   const EventId id = next_event_++;
   Queue& q = queues_[queue];
   Event& e = events_[id];
@@ -436,7 +437,7 @@ void FakePeer::wait(QueueId queue, EventId event) {
 }
 
 void FakeWorld::wait_on(std::size_t queue, EventId event) {
-  may_fail(call_wait, "wait");
+  may_fail(call_wait, "wait", queues_[queue].device);
   const auto e = events_.find(event);
   if (e == events_.end() || e->second.released) {
     fail_("wait: the event was given back");
@@ -459,7 +460,7 @@ void FakeWorld::observe(const Clock& clock) {
 
 bool FakePeer::complete(EventId event) {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_ask, "complete");
+  may_fail_here(FakeWorld::call_ask, "complete");
   ++world_.questions;
   const auto e = world_.events_.find(event);
   if (e == world_.events_.end() || e->second.released) {
@@ -474,7 +475,7 @@ bool FakePeer::complete(EventId event) {
 void FakePeer::synchronize(EventId event) {
   world_.do_meanwhile();
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_synchronize, "synchronize");
+  may_fail_here(FakeWorld::call_synchronize, "synchronize");
   ++world_.questions;
   const auto e = world_.events_.find(event);
   if (e == world_.events_.end()) {
@@ -516,7 +517,7 @@ void FakeWorld::settle_queue(std::size_t queue) {
 void FakePeer::synchronize_queue(QueueId queue) {
   world_.do_meanwhile();
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_synchronize, "synchronize_queue");
+  may_fail_here(FakeWorld::call_synchronize, "synchronize_queue");
   ++world_.questions;
   (void)own(queue);
   world_.settle_queue(queue.value);
@@ -539,7 +540,7 @@ void FakeWorld::synchronize_stream(const Stream& s) {
 void FakePeer::synchronize_device() {
   world_.do_meanwhile();
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_synchronize, "synchronize_device");
+  may_fail_here(FakeWorld::call_synchronize, "synchronize_device");
   for (std::size_t i = 0; i < world_.queues_.size(); ++i) {
     if (!world_.queues_[i].open || world_.queues_[i].device != index_) continue;
     ++world_.questions;
@@ -669,7 +670,7 @@ void FakePeer::submit(QueueId queue, FakeWorld::Operation op) {
 
 void FakePeer::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_copy, "copy_to_device");
+  may_fail_here(FakeWorld::call_copy, "copy_to_device");
   if (bytes == 0) return;
   world_.expect_page_locked(host, bytes);
   world_.copied.to_device += bytes;
@@ -684,7 +685,7 @@ void FakePeer::copy_to_device(QueueId queue, std::byte* device, const std::byte*
 
 void FakePeer::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_copy, "copy_from_device");
+  may_fail_here(FakeWorld::call_copy, "copy_from_device");
   if (bytes == 0) return;
   world_.expect_page_locked(host, bytes);
   world_.copied.from_device += bytes;
@@ -699,7 +700,7 @@ void FakePeer::copy_from_device(QueueId queue, std::byte* host, const std::byte*
 
 void FakePeer::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_copy, "copy_within_device");
+  may_fail_here(FakeWorld::call_copy, "copy_within_device");
   if (bytes == 0) return;
   world_.copied.within += bytes;
   FakeWorld::Operation op{};
@@ -715,7 +716,7 @@ void FakePeer::copy_columns(QueueId queue, Direction direction, std::byte* to, s
                             std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) {
   const Lock lock(world_.mutex_);
   const bool from_host = direction == Direction::to_device, to_host = direction == Direction::from_device;
-  world_.may_fail(FakeWorld::call_copy, from_host ? "copy_to_device" : to_host ? "copy_from_device" : "copy_within_device");
+  may_fail_here(FakeWorld::call_copy, from_host ? "copy_to_device" : to_host ? "copy_from_device" : "copy_within_device");
   if (width == 0 || columns == 0) return;
   if (width > to_pitch || width > from_pitch) world_.fail_("columns that overlap are world_.copied");
   for (const auto& [begin, pitch] : {std::pair<const std::byte*, std::uint64_t>(to, to_pitch), {from, from_pitch}}) {
@@ -748,7 +749,7 @@ void FakePeer::copy_columns(QueueId queue, Direction direction, std::byte* to, s
 void FakePeer::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
                     std::uint32_t pattern_bytes) {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_fill, "fill");
+  may_fail_here(FakeWorld::call_fill, "fill");
   if (pattern_bytes == 0 || pattern_bytes > 16 || bytes % pattern_bytes != 0) world_.fail_("fill: not whole patterns");
   if (bytes == 0) return;
   FakeWorld::Operation op{};
@@ -763,7 +764,7 @@ void FakePeer::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std
 
 std::uint64_t FakePeer::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
   const Lock lock(world_.mutex_);
-  world_.may_fail(FakeWorld::call_digest, "digest");
+  may_fail_here(FakeWorld::call_digest, "digest");
   FakeWorld::Operation op{};
   op.kind = Kind::digest;
   std::uint64_t h = 1469598103934665603u;

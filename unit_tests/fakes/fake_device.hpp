@@ -105,14 +105,17 @@ class FakeWorld {
   std::function<void(const std::byte*, std::uint64_t, bool)> when_mapped;
   /// Called for each use of the device's memory, with (address, bytes, writes); returns whether the pages permit it.
   std::function<bool(const std::byte*, std::uint64_t, bool)> permits;
-  /// Makes the k-th (from 1) of the calls in `mask` fail, once; 0: no call fails.
-  void fail_call(std::uint64_t k, unsigned mask) {
+  /// Makes the k-th (from 1) of the calls in `mask` fail, once; 0: no call fails. @param device  only its calls count
+  void fail_call(std::uint64_t k, unsigned mask, std::optional<std::uint32_t> device = {}) {
     fail_in_ = k;
     fail_mask_ = mask;
+    fail_device_ = device;
   }
   [[nodiscard]] bool failure_pending() const { return fail_in_ != 0; }
-  /// Counts a call, also one of the fake platform. @throws the error of a failing `call`, if this call is the one that must fail
-  void may_fail(Call call, const char* what) const;
+  mutable std::string failed;  ///< the call that has failed last because a test asked for it
+  /// Counts a call, also one of the fake platform, which is no device's. @throws the error of a failing `call`, whose text names the
+  ///   device, if this call is the one that must fail
+  void may_fail(Call call, const char* what, std::optional<std::uint32_t> device = {}) const;
   /// Returns how many bytes all devices together have mapped.
   [[nodiscard]] std::uint64_t mapped_bytes() const { return sum(maps_); }
   /// Return the bytes that `allocate` and `allocate_staging` have given and not got back.
@@ -230,7 +233,7 @@ class FakeWorld {
   void some_progress();
   void observe(const Clock& clock);
   /// Returns whether this call is the one that must fail.
-  [[nodiscard]] bool fails(Call call) const;
+  [[nodiscard]] bool fails(Call call, const char* what, std::optional<std::uint32_t> device) const;
   void settle_queue(std::size_t queue);
   [[nodiscard]] bool usable(const std::byte* p, std::uint64_t bytes) const;
   [[nodiscard]] bool in_arena(const std::byte* p) const { return base_ != nullptr && p >= base_ && p < base_ + bytes_; }
@@ -268,6 +271,7 @@ class FakeWorld {
   std::pair<unsigned, std::function<void()>> while_in_;
   mutable std::uint64_t fail_in_ = 0;
   unsigned fail_mask_ = 0;
+  std::optional<std::uint32_t> fail_device_;
   std::uint64_t submitted_ = 0;
 };
 
@@ -339,6 +343,7 @@ class FakePeer : public device::Device {
   using Lock = FakeWorld::Lock;
   using Kind = FakeWorld::Kind;
   void map(std::byte* address, std::uint64_t bytes, bool closed);
+  void may_fail_here(FakeWorld::Call call, const char* what) const { world_.may_fail(call, what, index_); }
   /// Returns the queue. Reports a failure if it is another device's.
   FakeWorld::Queue& own(QueueId queue) const;
   void submit(QueueId queue, FakeWorld::Operation operation);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <fakes/failing_memory.hpp>
 #include <fakes/page_bytes.hpp>
 #include <semcache/platform/platform.hpp>
 
@@ -104,6 +105,7 @@ class FakePlatform final : public platform::Platform {
     };
     if (!closed()) fail_("lock_pages: accessible pages");
     {
+      const FailuresPaused paused;
       const std::lock_guard guard(moved_mutex_);
       moved_.emplace_back(address, bytes);
     }

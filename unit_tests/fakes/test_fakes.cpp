@@ -378,6 +378,21 @@ TEST(FakeDevices, TheKthCallOfAllFails) {
   t.expect_found(0, "");
 }
 
+TEST(FakeDevices, ACallOfTheDeviceThatWasAskedForFailsAndNamesIt) {
+  Two t;
+  t.first.fail_call(1, FakeDevice::call_record, 1);
+  const auto event = t.first.record(t.queue[0]);
+  try {
+    (void)t.second.record(t.queue[1]);
+    ADD_FAILURE() << "it has not failed";
+  } catch (const DeviceError& e) {
+    EXPECT_STREQ(e.what(), "fake device 1: injected: record");
+  }
+  EXPECT_EQ(t.first.failed, "record");
+  t.first.release(event);
+  t.expect_found(0, "");
+}
+
 /// Two slots of eight bytes, as an engine would have made them: 0 on the host, 1 on the device.
 struct Replayed {
   Replayed() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <kokkos/last_device.hpp>
 #include <kokkos/scenarios.hpp>
-#include <kokkos/support.hpp>
 
 #include <atomic>
 #include <cstdlib>
@@ -24,7 +24,7 @@ void initialize() {
 /// Arrays with everything outstanding that can be: a stale mirror of which some pages have come, a copy that nobody has
 /// asked for, a saved copy, a device array that is stale, a kernel that has just been launched.
 struct Outstanding {
-  Vector device{"device", 1 << 18}, other{"other", 1 << 18};
+  Vector device = on_last_device("device", 1 << 18), other = on_last_device("other", 1 << 18);
   Mirror host = Kokkos::create_mirror_view(device), up = Kokkos::create_mirror_view(other);
 
   Outstanding() {
@@ -73,7 +73,7 @@ int from_a_second_thread() {
   initialize();
   // Leaked: a view must not be destroyed while another thread uses it, not even by exit(). Static, as all leaked views
   // here, so that a leak checker sees that this is on purpose.
-  static auto& device = *new Vector("device", pages * elements_per_page);
+  static auto& device = *new Vector(on_last_device("device", pages * elements_per_page));
   static auto& host = *new Mirror(Kokkos::create_mirror_view(device));
   leaked_data = host.data();
   iota(device);
@@ -111,14 +111,14 @@ void use_early() {
 void make_static_views() {
   std::atexit(&use_early);  // runs after the runtime's handler of exit(), before `early` is destroyed
   initialize();
-  early.device = Vector("early device", 1 << 16);
+  early.device = on_last_device("early device", 1 << 16);
   early.host = Kokkos::create_mirror_view(early.device);
   iota(early.device);
-  static Vector late("late device", 1 << 16);
+  static Vector late = on_last_device("late device", 1 << 16);
   static Mirror late_host = Kokkos::create_mirror_view(late);
   for (int i = 0; i < 1 << 16; ++i) late_host(i) = i;
   Kokkos::deep_copy(late, late_host);
-  static auto* const leaked = new Vector("leaked device", 1 << 16);
+  static auto* const leaked = new Vector(on_last_device("leaked device", 1 << 16));
   static auto* const leaked_host = new Mirror(Kokkos::create_mirror_view(*leaked));
   iota(*leaked);
   Kokkos::deep_copy(*leaked_host, *leaked);
@@ -141,9 +141,9 @@ int with_a_report() {
 /// (Views that are destroyed after Kokkos::finalize are ended by Kokkos itself, whatever their memory space.)
 int with_static_views_after_the_runtime_has_ended() {
   initialize();
-  early.device = Vector("early device", 1 << 16);
+  early.device = on_last_device("early device", 1 << 16);
   early.host = Kokkos::create_mirror_view(early.device);
-  static Vector large("large device", 1 << 19);  // its header's address lies in a page of its own
+  static Vector large = on_last_device("large device", 1 << 19);  // its header's address lies in a page of its own
   static Mirror large_host = Kokkos::create_mirror_view(large);
   iota(large);
   Kokkos::deep_copy(large_host, large);
@@ -156,7 +156,7 @@ int with_static_views_after_the_runtime_has_ended() {
 
 int with_leaked_views_after_finalize() {
   initialize();
-  static auto* const device = new Vector("leaked device", 1 << 16);
+  static auto* const device = new Vector(on_last_device("leaked device", 1 << 16));
   static auto* const host = new Mirror(Kokkos::create_mirror_view(*device));
   iota(*device);
   Kokkos::deep_copy(*host, *device);
@@ -168,7 +168,7 @@ int with_leaked_views_after_finalize() {
 int from_a_forked_child() {
   ::setenv("SEMCACHE_REPORT", "stderr", 1);
   initialize();
-  static Vector device("static device", 1 << 16);
+  static Vector device = on_last_device("static device", 1 << 16);
   static Mirror host = Kokkos::create_mirror_view(device);
   iota(device);
   Kokkos::deep_copy(host, device);

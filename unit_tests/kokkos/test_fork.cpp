@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <kokkos/support.hpp>
+#include <kokkos/last_device.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ struct Fresh {
     Kokkos::deep_copy(host, device);
     semcache::access(host, semcache::Access::read);
   }
-  Vector device{"fresh", n};
+  Vector device = on_last_device("fresh", n);
   Mirror host = Kokkos::create_mirror_view(device);
 };
 
@@ -80,7 +80,7 @@ KOKKOS_TEST(KokkosFork, AChildReadsAndWritesItsOwnFreshDataAndTheParentGoesOn) {
 
 KOKKOS_TEST(KokkosFork, AStaleReadInAChildEndsWithItsLabelAndTheParentGoesOn) {
   const Fresh x;
-  Vector stale("stale in the child", n);
+  const Vector stale = on_last_device("stale in the child", n);
   const Mirror host = Kokkos::create_mirror_view(stale);
   iota(stale, 5);
   Kokkos::deep_copy(host, stale);
@@ -139,7 +139,7 @@ KOKKOS_TEST(KokkosFork, WhatAChildCannotDoIsRefused) {
 KOKKOS_TEST(KokkosFork, WhileAnotherThreadFaults) {
   if (host_is_threads) GTEST_SKIP() << "a mirror is filled by a kernel, and Kokkos' Threads takes none from other threads";
   const Fresh x;
-  Vector device("device", n);
+  const Vector device = on_last_device("device", n);
   const Mirror host = Kokkos::create_mirror_view(device);
   std::atomic<bool> go_on{true};
   std::atomic<int> wrong{0}, rounds{0};

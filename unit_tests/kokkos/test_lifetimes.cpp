@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <kokkos/support.hpp>
+#include <kokkos/last_device.hpp>
 
 #include <cstdlib>
 
@@ -30,7 +30,7 @@ void expect_in(const std::string& text, const std::string& part) {
 }
 
 void expect_a_working_runtime() {
-  Vector device("device", n);
+  const Vector device = on_last_device("device", n);
   Mirror host = Kokkos::create_mirror_view(device);
   for (int i = 0; i < n; ++i) host(i) = i;
   Kokkos::deep_copy(device, host);
@@ -98,7 +98,7 @@ KOKKOS_TEST(KokkosLifetimes, StartedAndEndedSeveralTimes) {
 
 KOKKOS_TEST(KokkosLifetimes, AMirrorThatOutlivesARuntimeIsOrdinaryMemory) {
   // Leaked: test_exit.cpp destroys such views. Static, so that a leak checker sees that this is on purpose.
-  static auto& old_device = *new Vector("old device", n);
+  static auto& old_device = *new Vector(on_last_device("old device", n));
   static auto& old_host = *new Mirror(Kokkos::create_mirror_view(old_device));
   iota(old_device, 5);
   Kokkos::deep_copy(old_host, old_device);  // pending
@@ -106,7 +106,7 @@ KOKKOS_TEST(KokkosLifetimes, AMirrorThatOutlivesARuntimeIsOrdinaryMemory) {
 
   EXPECT_FALSE(semcache::is_tracked(old_host.data()));
   EXPECT_EQ(old_host(n - 1), 5.0 + n - 1);
-  Vector device("device", n);
+  Vector device = on_last_device("device", n);
   Mirror host = Kokkos::create_mirror_view(device);
   Kokkos::deep_copy(device, old_host);
   old_host(0) = -1;

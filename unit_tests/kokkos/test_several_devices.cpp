@@ -489,6 +489,32 @@ DEVICES_TEST(EachThreadDrivesADeviceOfItsOwn) {
   EXPECT_EQ(moved.launches(), devices * 40u);
 }
 
+#ifndef KOKKOS_ENABLE_CUDA  // kernels and the host both construct the inner Views
+/// The kernel finds its arrays through Views in memory, on whichever device they lie.
+DEVICES_TEST(ViewsOfViewsWithArraysOnSeveralDevices) {
+  for (const std::uint32_t device : {0u, 1u}) {
+    // Without peer access a kernel reaches the arrays of its own device alone.
+    const Vector a = vector_on(linked() ? 1 - device : device, "a"), b = vector_on(device, "b");
+    const auto host = Kokkos::create_mirror_view(a);
+    const Kokkos::View<Vector*, Device> views(Kokkos::view_alloc(Space(device), "views"), 2);
+    semcache::access(views, semcache::Access::read_write);
+    views.data()[0] = a;
+    views.data()[1] = b;
+    for (int round = 1; round <= 3; ++round) {
+      for (int i = 0; i < n; ++i) host(i) = 10 * round;
+      Kokkos::deep_copy(a, host);
+      Kokkos::parallel_for(
+          "add", Kokkos::RangePolicy<Exec>(semcache::on(device), 0, n), KOKKOS_LAMBDA(int i) { views(1)(i) += views(0)(i)++; });
+      EXPECT_EQ(sum_on(semcache::on(device), b), 5.0 * round * (round + 1) * n);
+      Kokkos::deep_copy(host, a);
+      EXPECT_EQ(host(n - 1), 10 * round + 1);
+    }
+    semcache::access(views, semcache::Access::read_write);
+    views.data()[0] = views.data()[1] = Vector();
+  }
+}
+#endif
+
 #ifdef KOKKOS_ENABLE_CUDA
 namespace kokkos_several_devices {
 __global__ void meet(volatile int* mine, const volatile int* theirs, double* data, int count) {

@@ -60,13 +60,13 @@ struct World {
     for (const auto& a : chores.asked) memory->note_mapped(a.block);
     return chores;
   }
-  static std::vector<ArrayBlock> blocks_of(Memory& m) {
-    std::vector<ArrayBlock> blocks;
+  static base::Vector<ArrayBlock> blocks_of(Memory& m) {
+    base::Vector<ArrayBlock> blocks;
     for (std::size_t i = 0; i < m.blocks.count(); ++i) blocks.push_back({&m, i});
     return blocks;
   }
-  static std::vector<ArrayBlock> blocks_of(std::initializer_list<Memory*> arrays) {
-    std::vector<ArrayBlock> blocks;
+  static base::Vector<ArrayBlock> blocks_of(std::initializer_list<Memory*> arrays) {
+    base::Vector<ArrayBlock> blocks;
     for (Memory* m : arrays) {
       for (const ArrayBlock& b : blocks_of(*m)) blocks.push_back(b);
     }
@@ -78,7 +78,7 @@ struct World {
     return memory->victim([](const ArrayBlock&) { return true; }).memory;
   }
   void expect_right() {
-    std::vector<Memory*> live;
+    base::Vector<Memory*> live;
     for (Memory& m : arrays) {
       if (m.live) live.push_back(&m);
     }

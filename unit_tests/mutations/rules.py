@@ -164,7 +164,7 @@ listed(
     ("memory that is written without a word holds zeros", "allocate_host without announced #1"))
 listed(
     "engine/preparation.cpp",
-    ("pieces that arrive together count as holders for each other", "meet together as std::vector<Region>{} #4"),
+    ("pieces that arrive together count as holders for each other", "meet together as base::Vector<Region>{} #4"),
     ("writing operands need no exclusive memory", "prepare_whole if writable true #1"),
     ("no digest is taken of what a launch may write", "prepare_whole set write_check #1"))
 listed(

@@ -16,7 +16,7 @@ namespace {
 using platform::Protection;
 constexpr Protection closed = Protection::none, readable = Protection::read, writable = Protection::read_write;
 
-std::string text(const std::vector<Demands::Run>& runs) {
+std::string text(const base::Vector<Demands::Run>& runs) {
   std::string out;
   for (const Demands::Run& run : runs) {
     out += "[" + std::to_string(run.pages.begin) + ", " + std::to_string(run.pages.end) + ") " +
@@ -27,8 +27,8 @@ std::string text(const std::vector<Demands::Run>& runs) {
 
 struct Row {
   const char* what;
-  std::vector<Demands::Run> demanded;  ///< of bytes
-  std::vector<Demands::Run> flights;   ///< of pages, afterwards
+  base::Vector<Demands::Run> demanded;  ///< of bytes
+  base::Vector<Demands::Run> flights;   ///< of pages, afterwards
   const char* expected;
 };
 

@@ -35,7 +35,7 @@ enum class DeviceKind : std::uint8_t { emulated, cuda };
 ///            current device or leaves an error behind in the vendor's per-thread error state.
 /// Ordering:  operations on one queue happen in the order in which they were submitted. Two queues are ordered only
 ///            by record/wait. Submitting never waits for earlier work to finish.
-/// Errors:    DeviceError with the vendor's name of the error, except where OutOfMemory is stated.
+/// Errors:    DeviceError with the vendor's name of the error, except where OutOfMemory is stated. Each text names the device.
 class Device {
  public:
   virtual ~Device() = default;

@@ -31,7 +31,7 @@ std::string Directory::audit() const {
     };
     map.for_each_extent(check);
     std::uint64_t bytes = 0;
-    std::vector<ExtentMap::Extent> all = map.extents(Region(ByteRange{0, map.size()}));
+    base::Vector<ExtentMap::Extent> all = map.extents(Region(ByteRange{0, map.size()}));
     for (std::size_t i = 0; i < all.size() && wrong.empty(); ++i) {
       bytes += all[i].where.size();
       if (i == 0 || !all[i].where.is_range() || map.pitch() != one_column) continue;
@@ -62,12 +62,12 @@ std::string Directory::audit() const {
   if (counted_holders != holders.size() || counted_wanters != wanters.size()) return "a use is not counted";
 
   const auto count_by_owner = [](std::size_t owners, const std::map<Key, std::uint32_t>& uses) {
-    std::vector<std::uint32_t> counts(owners, 0);
+    base::Vector<std::uint32_t> counts(owners, 0);
     for (const auto& use : uses) ++counts[std::get<1>(use.first)];
     return counts;
   };
-  const auto check_places = [&](const Places& places, std::uint32_t owner, const std::vector<std::uint32_t>& uses,
-                                std::vector<Use> Value::*list) {
+  const auto check_places = [&](const Places& places, std::uint32_t owner, const base::Vector<std::uint32_t>& uses,
+                                base::Vector<Use> Value::*list) {
     if (places.uses != uses[owner]) wrong = "the uses of " + std::to_string(owner) + " are counted wrongly";
     for (const Places::Place& p : places.known) {
       if (p.value == undefined_value) continue;
@@ -77,9 +77,9 @@ std::string Directory::audit() const {
       }
     }
   };
-  const std::vector<std::uint32_t> of_slots = count_by_owner(slots_.size(), holders);
+  const base::Vector<std::uint32_t> of_slots = count_by_owner(slots_.size(), holders);
   for (std::uint32_t s = 0; s < slots_.size(); ++s) check_places(slots_[s].places, s, of_slots, &Value::holders);
-  const std::vector<std::uint32_t> of_data = count_by_owner(data_.size(), wanters);
+  const base::Vector<std::uint32_t> of_data = count_by_owner(data_.size(), wanters);
   for (std::uint32_t d = 0; d < data_.size(); ++d) check_places(data_[d].places, d, of_data, &Value::wanters);
   if (!wrong.empty()) return wrong;
 
@@ -90,12 +90,12 @@ std::string Directory::audit() const {
       const auto offset = [](const Region& where, ValueRef ref) {
         return where.moved(static_cast<std::int64_t>(ref.offset) - static_cast<std::int64_t>(where.begin));
       };
-      std::vector<Region> missing{offset(e.where, e.ref)};
+      base::Vector<Region> missing{offset(e.where, e.ref)};
       for (const Use& u : values_.at(e.ref.id).holders) {
         if (missing.empty()) break;
         slots_[u.owner].held.for_each(Region(ByteRange{0, slots_[u.owner].held.size()}), [&](const Region& where, ValueRef ref) {
           if (ref.id != e.ref.id) return;
-          std::vector<Region> rest;
+          base::Vector<Region> rest;
           for (const Region& m : missing) for_each_difference(m, offset(where, ref), [&](const Region& r) { rest.push_back(r); });
           missing.swap(rest);
         });

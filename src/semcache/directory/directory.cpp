@@ -55,7 +55,7 @@ bool matches(const ExtentMap& map, std::int64_t delta, ValueId id, const Region&
 
 /// Removes `cut` from every piece.
 template <class Piece>
-void subtract(std::vector<Piece>& pieces, const Region& cut) {
+void subtract(base::Vector<Piece>& pieces, const Region& cut) {
   for (std::size_t i = 0; i < pieces.size();) {
     if (!pieces[i].range.hull().overlaps(cut.hull())) {
       ++i;
@@ -83,7 +83,7 @@ struct Piece {
 /// Returns the number of an entry that is not in use; it is still listed as free. The free list has room for all entries, so
 /// giving a number back never fails.
 template <class Entry>
-static std::uint32_t unused_entry(std::vector<Entry>& entries, std::vector<std::uint32_t>& free) {
+static std::uint32_t unused_entry(base::Vector<Entry>& entries, base::Vector<std::uint32_t>& free) {
   if (free.empty()) {
     if (free.capacity() <= entries.size()) free.reserve(2 * entries.size() + 1);
     entries.emplace_back();
@@ -106,7 +106,7 @@ SlotId Directory::add_snapshot(SpaceId space, const Region& saved) {
   ExtentMap held(saved.end() - saved.begin, {no_value, 0});
   if (!saved.is_range()) held = *held.shaped(saved.pitch, 1);
   const std::uint32_t index = unused_entry(slots_, free_slots_);
-  for (std::vector<Touched>* const list : {&touched_, &taken_}) base::make_room(*list, slots_.size() - list->size());
+  for (base::Vector<Touched>* const list : {&touched_, &taken_}) base::make_room(*list, slots_.size() - list->size());
   free_slots_.pop_back();
   Slot& s = slots_[index];
   s.held = std::move(held);
@@ -171,7 +171,7 @@ SlotId Directory::slot_in(DatumId datum, SpaceId space) const {
 
 // --- questions -----------------------------------------------------------------------------------------------------
 
-void Directory::stale(SlotId slot, const Region& range, std::vector<Region>& out) const {
+void Directory::stale(SlotId slot, const Region& range, base::Vector<Region>& out) const {
   if (!datum(slot).valid()) return;
   all_of(slot, range, [&](const Region& part, ValueRef wanted, ValueRef held) {
     if (wanted.id != undefined_value && held != wanted) append(out, part);
@@ -210,7 +210,7 @@ bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
   return true;
 }
 
-void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, std::vector<Region>& out) const {
+void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, base::Vector<Region>& out) const {
   constexpr std::size_t many = 64;
   const Value& v = values_.at(ref.id);
   const Region offsets = offsets_of(piece, ref);
@@ -268,7 +268,7 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
     ref = all_wanted->advanced(piece.begin);
   } else {
     // The first stale piece that is one extent in the wanted map, with the pieces behind it that are one region with it.
-    std::vector<Region> first;
+    base::Vector<Region> first;
     all_of(slot, range, [&](const Region& part, ValueRef here, ValueRef held) {
       if (here.id == undefined_value || held == here) return true;
       if (first.empty()) {
@@ -330,8 +330,8 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
   return step;
 }
 
-void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std::vector<LastHeld>& out,
-                          const std::vector<Region>& together) const {
+void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, base::Vector<LastHeld>& out,
+                          const base::Vector<Region>& together) const {
   struct Wanted {
     Region range;  // offsets in the value
     DatumId wanter;
@@ -352,16 +352,16 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std
       if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr && lies_inside(offsets, u.delta, map.size())) return;
     }
 
-    std::vector<Wanted> wanted;
+    base::Vector<Wanted> wanted;
     std::uint64_t bytes = 0;  // in all of `wanted`
     for (const Use& u : v.wanters) {
       if (bytes == piece.size()) break;  // thousands of data may want the same bytes
       for_each_match(data_[u.owner].wanted, u.delta, ref.id, offsets, [&](const Region& at) {
-        std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
+        base::Vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
         if (wanters == Wanters::itself_too && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
         for (Wanted& part : parts) {
           part.range = part.range.moved(-u.delta);
-          std::vector<Wanted> rest{part};
+          base::Vector<Wanted> rest{part};
           for (const Wanted& known : wanted) subtract(rest, known.range);
           for (const Wanted& r : rest) bytes += r.range.size();
           wanted.insert(wanted.end(), rest.begin(), rest.end());
@@ -372,7 +372,7 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std
       if (wanted.empty()) break;
       if (u.owner != slot.value && slots_[u.owner].changing) continue;
       for_each_match(slots_[u.owner].held, u.delta, ref.id, offsets, [&](const Region& at) {
-        std::vector<Piece> parts{{at}};
+        base::Vector<Piece> parts{{at}};
         if (u.owner == slot.value) subtract(parts, range);
         for (std::size_t i = 0; u.owner == slot.value && !parts.empty() && i < together.size(); ++i) subtract(parts, together[i]);
         for (const Piece& part : parts) subtract(wanted, part.range.moved(-u.delta));
@@ -381,7 +381,7 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std
     std::sort(wanted.begin(), wanted.end(),
               [](const Wanted& a, const Wanted& b) { return a.range.begin < b.range.begin; });
     // What one datum wants at one displacement is a region again where it can be one.
-    std::vector<Wanted> whole;
+    base::Vector<Wanted> whole;
     for (const Wanted& w : wanted) {
       const bool alike = !whole.empty() && whole.back().wanter == w.wanter && whole.back().delta == w.delta;
       if (!alike || !join(whole.back().range, w.range, offsets.pitch)) whole.push_back(w);
@@ -448,7 +448,7 @@ void Directory::prepare_write(SlotId slot, const Where& where, std::size_t value
   if (kept_among_its_slots(d)) prepare_use(&Value::holders, *d.wanted.uniform());
 }
 void Directory::prepare_write(SlotId slot, const Region& region) { prepare_write(slot, region, 1); }
-void Directory::prepare_write(SlotId slot, const std::vector<Region>& regions) { prepare_write(slot, regions, regions.size()); }
+void Directory::prepare_write(SlotId slot, const base::Vector<Region>& regions) { prepare_write(slot, regions, regions.size()); }
 
 void Directory::write(SlotId slot, const Region& range) {
   if (range.empty() || exclusive(slot, range)) return;
@@ -501,7 +501,7 @@ void Directory::fill(DatumId datum, const Region& range, const Fill& fill) {
   values_.make_room(1);
   // Of new memory a datum has one slot at most, on the host: the first use of a value never fails.
   SlotId zeros;
-  std::vector<Region> unwritten;
+  base::Vector<Region> unwritten;
   for (const SlotId slot : data_[datum.value].slots) {
     if (!fill.is_zero() || zeros.valid()) break;
     held(slot).for_each(range, [&](const Region& piece, ValueRef held) {
@@ -517,7 +517,7 @@ void Directory::fill(DatumId datum, const Region& range, const Fill& fill) {
 }
 
 LinkResult Directory::link(DatumId to, const Region& there, DatumId from, const Region& what, std::size_t most) {
-  std::vector<ExtentMap::Extent> pieces;
+  base::Vector<ExtentMap::Extent> pieces;
   std::size_t cut = 0;  // columns that are extents of their own
   bool fits = true;
   const auto collect = [&](const Region& source, const Region& target) {
@@ -547,7 +547,7 @@ LinkResult Directory::link(DatumId to, const Region& there, DatumId from, const 
   if (pieces.size() == 1) {
     data_[to.value].wanted.make_room(pieces.front().where);
   } else {
-    std::vector<Region> where;
+    base::Vector<Region> where;
     for (const ExtentMap::Extent& e : pieces) where.push_back(e.where);
     data_[to.value].wanted.make_room(where);
   }
@@ -568,7 +568,7 @@ LinkResult Directory::link(DatumId to, const Region& there, DatumId from, const 
 bool Directory::shape(DatumId datum, std::uint64_t pitch, std::size_t most) {
   Datum& d = data_[datum.value];
   if (d.wanted.pitch() == pitch) return true;
-  std::vector<ExtentMap> maps;
+  base::Vector<ExtentMap> maps;
   maps.reserve(1 + d.slots.size());
   const auto add = [&](const ExtentMap& map) {
     auto other = map.shaped(pitch, most);
@@ -579,7 +579,7 @@ bool Directory::shape(DatumId datum, std::uint64_t pitch, std::size_t most) {
   for (const SlotId s : d.slots) {
     if (!add(slots_[s.value].held)) return false;
   }
-  const auto exchange = [&](std::vector<Use> Value::*uses, std::uint32_t owner, ExtentMap& map, ExtentMap& other) {
+  const auto exchange = [&](base::Vector<Use> Value::*uses, std::uint32_t owner, ExtentMap& map, ExtentMap& other) {
     other.for_each_extent([&](const ExtentMap::Extent& e) { count(uses, owner, e, +1); });
     map.for_each_extent([&](const ExtentMap::Extent& e) { count(uses, owner, e, -1); });
     std::swap(map, other);
@@ -599,11 +599,11 @@ void Directory::drop(SlotId slot) noexcept {
   if (size(slot) > 0) set_held(slot, ByteRange{0, size(slot)}, {no_value, 0});
 }
 
-void Directory::restore(SlotId slot, const std::vector<ExtentMap::Extent>& earlier) {
+void Directory::restore(SlotId slot, const base::Vector<ExtentMap::Extent>& earlier) {
   const DatumId datum = slots_[slot.value].datum;
   for (const auto& e : earlier) {
     if (!e.ref.is_number() || values_.find(e.ref.id) == nullptr) continue;
-    std::vector<Region> parts;
+    base::Vector<Region> parts;
     all_of(slot, e.where, [&](const Region& part, ValueRef wanted, ValueRef held) {
       if (wanted.id == undefined_value || held == wanted) append(parts, part);
       return true;
@@ -618,7 +618,7 @@ void Directory::restore(SlotId slot, const std::vector<ExtentMap::Extent>& earli
   }
 }
 
-void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
+void Directory::watch(const base::Vector<ExtentMap::Extent>& extents) {
   std::size_t watched = 0;
   const base::AtEnd undone([&] {
     if (watched < extents.size()) unwatch(extents, watched);
@@ -632,7 +632,7 @@ void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
   }
 }
 
-void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept {
+void Directory::unwatch(const base::Vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept {
   for (std::size_t i = 0; i < first_ones; ++i) {
     const ExtentMap::Extent& e = extents[i];
     if (Value* value = values_.find(e.ref.id)) {
@@ -643,7 +643,7 @@ void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents, std::size
   }
 }
 
-const std::vector<Directory::Touched>& Directory::take_touched() noexcept {
+const base::Vector<Directory::Touched>& Directory::take_touched() noexcept {
   taken_.clear();
   taken_.swap(touched_);
   for (const Touched& t : taken_) slots_[t.slot.value].touched = untouched;
@@ -658,7 +658,7 @@ ValueRef Directory::new_value(Fill fill) {
   return {id, 0};
 }
 
-void Directory::prepare_use(std::vector<Use> Value::*uses, ValueRef ref) {
+void Directory::prepare_use(base::Vector<Use> Value::*uses, ValueRef ref) {
   if (ref.is_number()) base::make_room(values_.find(ref.id)->*uses, 1);
 }
 
@@ -672,11 +672,11 @@ void Directory::prepare_held(SlotId slot, const Region& range, ValueRef ref) {
   prepare_use(&Value::holders, ref);
 }
 
-void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent,
+void Directory::count(base::Vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent,
                       int change) noexcept {
   if (!extent.ref.is_number()) return;
   Value* value = values_.find(extent.ref.id);
-  std::vector<Use>& list = value->*uses;
+  base::Vector<Use>& list = value->*uses;
   const std::int64_t delta = extent.displacement();
   const auto place = [&](std::uint32_t of, ValueId id, std::size_t at) -> Places::Place* {
     for (Places::Place& p : places_of(uses, of).known) {

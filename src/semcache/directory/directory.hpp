@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/topology.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/directory/region_map.hpp>
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// Which content every byte of every array must have, and which memory physically holds it. The directory never touches memory:
 /// it answers with steps, and the engine reports the steps that it has carried out. README.md defines the words (value, datum,
@@ -117,7 +117,7 @@ class Directory {
   [[nodiscard]] std::uint64_t changes(DatumId datum) const { return data_[datum.value].changes; }
   [[nodiscard]] SpaceId space(SlotId slot) const { return slots_[slot.value].space; }
   [[nodiscard]] DatumId datum(SlotId slot) const { return slots_[slot.value].datum; }
-  [[nodiscard]] const std::vector<SlotId>& slots(DatumId datum) const { return data_[datum.value].slots; }
+  [[nodiscard]] const base::Vector<SlotId>& slots(DatumId datum) const { return data_[datum.value].slots; }
   /// Returns the slot of `datum` in `space` that has room for all of it; invalid if there is none.
   [[nodiscard]] SlotId slot_in(DatumId datum, SpaceId space) const;
 
@@ -130,11 +130,11 @@ class Directory {
   /// Appends to `out` pieces of `piece`, perhaps overlapping, that are together the bytes on which it is not exclusive. Where there are
   /// very many, that is all of it.
   /// @pre the slot holds, and its datum wants, `ref` and what follows it on all of `piece`
-  void shared(SlotId slot, const Region& piece, ValueRef ref, std::vector<Region>& out) const;
+  void shared(SlotId slot, const Region& piece, ValueRef ref, base::Vector<Region>& out) const;
   /// Returns whether the datum wants a value at any byte of `range`. Bytes never written have none.
   [[nodiscard]] bool defined(DatumId datum, const Region& range) const;
   /// Appends the stale pieces of `range` to `out`, in the order of `RegionMap::for_each`.
-  void stale(SlotId slot, const Region& range, std::vector<Region>& out) const;
+  void stale(SlotId slot, const Region& range, base::Vector<Region>& out) const;
   /// Returns the step that makes the first stale piece of `range` fresh, from the cheapest slot that holds the wanted value. The
   /// caller carries the step out, calls `commit` and asks again, because one step may be the source of the next. Source and
   /// destination of a step never overlap.
@@ -146,8 +146,8 @@ class Directory {
   ///                 wants at another displacement still counts, even inside `range`, because an overwrite of the range may fail
   ///                 half-way.
   /// @param together  ranges of the slot that lose their content at the same time; what the slot holds there is no other holder
-  void last_held(SlotId slot, const Region& range, Wanters wanters, std::vector<LastHeld>& out,
-                 const std::vector<Region>& together = {}) const;
+  void last_held(SlotId slot, const Region& range, Wanters wanters, base::Vector<LastHeld>& out,
+                 const base::Vector<Region>& together = {}) const;
   /// Returns whether any datum wants (part of) what the snapshot holds.
   [[nodiscard]] bool needed(SlotId snapshot) const;
   /// Return which value each byte of a datum must have, and which value each byte of a slot has.
@@ -177,7 +177,7 @@ class Directory {
   void prepare_commit(const Step& step);
   /// Makes room so that `write` cannot fail for the region, or for these regions one after the other, until another event.
   void prepare_write(SlotId slot, const Region& region);
-  void prepare_write(SlotId slot, const std::vector<Region>& regions);
+  void prepare_write(SlotId slot, const base::Vector<Region>& regions);
   /// Notes that the slot holds the value of the step. @pre the step has been carried out, or will be before the bytes are used
   void commit(const Step& step);
   /// Notes that `range` has been written in this slot: the datum wants a new value there, which this slot alone holds (I2).
@@ -200,13 +200,13 @@ class Directory {
   void drop(SlotId slot) noexcept;
   /// Watches the values of `extents` until `unwatch`: their content stays as it is, because every write to them makes a new
   /// value, even where only one slot holds them.
-  void watch(const std::vector<ExtentMap::Extent>& extents);
-  void unwatch(const std::vector<ExtentMap::Extent>& extents) noexcept { unwatch(extents, extents.size()); }
+  void watch(const base::Vector<ExtentMap::Extent>& extents);
+  void unwatch(const base::Vector<ExtentMap::Extent>& extents) noexcept { unwatch(extents, extents.size()); }
   /// Gives bytes back the numbers in `earlier`, after their content was found to be still that of `earlier`. This happens where the
   /// slot is fresh and the number is still in use; stale bytes keep what was written later in another slot. The numbers come back piece by
   /// piece, so after a failure the later pieces keep their new ones.
   /// @pre `earlier` has been watched since; no other datum wants what the slot holds now
-  void restore(SlotId slot, const std::vector<ExtentMap::Extent>& earlier);
+  void restore(SlotId slot, const base::Vector<ExtentMap::Extent>& earlier);
 
   /// A slot whose freshness or exclusiveness may have changed, or a snapshot that perhaps no datum wants any more, with the hull
   /// of the bytes concerned.
@@ -215,10 +215,10 @@ class Directory {
     ByteRange range;
   };
   /// Returns what was touched since the last call, and begins a new list. The result is valid until the next call.
-  [[nodiscard]] const std::vector<Touched>& take_touched() noexcept;
+  [[nodiscard]] const base::Vector<Touched>& take_touched() noexcept;
   [[nodiscard]] bool any_touched() const noexcept { return !touched_.empty(); }
   /// Returns what was touched since the last `take_touched`, without taking it.
-  [[nodiscard]] const std::vector<Touched>& touched() const noexcept { return touched_; }
+  [[nodiscard]] const base::Vector<Touched>& touched() const noexcept { return touched_; }
 
  private:
   /// All extents of one owner (a datum or a slot) that have a value at the same displacement: position = offset + delta.
@@ -228,10 +228,10 @@ class Directory {
     std::uint32_t extents;
   };
   struct Value {
-    std::vector<Use> holders;
-    std::vector<Use> wanters;
+    base::Vector<Use> holders;
+    base::Vector<Use> wanters;
     Fill fill;
-    std::vector<ByteRange> watched;  ///< offsets
+    base::Vector<ByteRange> watched;  ///< offsets
 
     Value() {  // the first holder and the first wanter can be added without a failure
       holders.reserve(1);
@@ -256,7 +256,7 @@ class Directory {
   };
   struct Datum {
     ExtentMap wanted{0, {}};
-    std::vector<SlotId> slots;
+    base::Vector<SlotId> slots;
     Places places;
     std::uint64_t changes = 0;
     bool live = false;
@@ -282,12 +282,12 @@ class Directory {
   void prepare_held(SlotId slot, const Region& range, ValueRef ref);
   void set_wanted(DatumId datum, const Region& range, ValueRef ref) noexcept;
   void set_held(SlotId slot, const Region& range, ValueRef ref) noexcept;
-  void prepare_use(std::vector<Use> Value::*uses, ValueRef ref);
-  void count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) noexcept;
-  [[nodiscard]] Places& places_of(std::vector<Use> Value::*uses, std::uint32_t owner) noexcept {
+  void prepare_use(base::Vector<Use> Value::*uses, ValueRef ref);
+  void count(base::Vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) noexcept;
+  [[nodiscard]] Places& places_of(base::Vector<Use> Value::*uses, std::uint32_t owner) noexcept {
     return uses == &Value::wanters ? data_[owner].places : slots_[owner].places;
   }
-  void unwatch(const std::vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept;
+  void unwatch(const base::Vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept;
   void touch(SlotId slot, ByteRange range) noexcept;
   /// Touches all slots that hold any of these bytes of the value.
   /// @param wants  the datum whose wanted map is about to change or has just changed; invalid if none does
@@ -298,27 +298,27 @@ class Directory {
   /// and that is not watched.
   [[nodiscard]] bool kept_among_its_slots(const Datum& datum) const;
 
-  std::vector<Datum> data_;
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> free_data_;
-  std::vector<std::uint32_t> free_slots_;
+  base::Vector<Datum> data_;
+  base::Vector<Slot> slots_;
+  base::Vector<std::uint32_t> free_data_;
+  base::Vector<std::uint32_t> free_slots_;
   ValueTable<Value> values_;
-  std::vector<Touched> touched_;  // like `taken_`, has room for every slot
-  std::vector<Touched> taken_;
+  base::Vector<Touched> touched_;  // like `taken_`, has room for every slot
+  base::Vector<Touched> taken_;
 };
 
 /// Watches values as long as it lives (`Directory::watch`). Threads: as the directory, which lives longer.
 class Watch : base::Uncopied {
  public:
-  Watch(Directory& directory, std::vector<ExtentMap::Extent> values) : directory_(directory), values_(std::move(values)) {
+  Watch(Directory& directory, base::Vector<ExtentMap::Extent> values) : directory_(directory), values_(std::move(values)) {
     directory_.watch(values_);
   }
   ~Watch() { directory_.unwatch(values_); }
-  [[nodiscard]] const std::vector<ExtentMap::Extent>& values() const noexcept { return values_; }
+  [[nodiscard]] const base::Vector<ExtentMap::Extent>& values() const noexcept { return values_; }
 
  private:
   Directory& directory_;
-  std::vector<ExtentMap::Extent> values_;
+  base::Vector<ExtentMap::Extent> values_;
 };
 
 }  // namespace semcache::directory

@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/room.hpp>
 #include <semcache/base/types.hpp>
 
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
-#include <vector>
 
 namespace semcache::directory {
 
@@ -88,8 +88,8 @@ class BasicExtentMap {
   }
 
   /// Returns the pieces of `range` that `for_each` visits, as a list.
-  [[nodiscard]] std::vector<Extent> extents(ByteRange range) const {
-    std::vector<Extent> pieces;
+  [[nodiscard]] base::Vector<Extent> extents(ByteRange range) const {
+    base::Vector<Extent> pieces;
     for_each(range, [&](ByteRange piece, Ref first) { pieces.push_back({piece.begin, piece.end, first}); });
     return pieces;
   }
@@ -178,7 +178,7 @@ class BasicExtentMap {
     return static_cast<std::size_t>(std::partition_point(extents_.begin(), extents_.end(), ends_before) - extents_.begin());
   }
 
-  std::vector<Extent> extents_;
+  base::Vector<Extent> extents_;
 };
 
 }  // namespace semcache::directory

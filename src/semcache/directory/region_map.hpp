@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/region.hpp>
 #include <semcache/directory/extent_map.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace semcache::directory {
 
@@ -92,8 +92,8 @@ class RegionMap {
   }
 
   /// The same as a list.
-  [[nodiscard]] std::vector<Extent> extents(const Region& where) const {
-    std::vector<Extent> pieces;
+  [[nodiscard]] base::Vector<Extent> extents(const Region& where) const {
+    base::Vector<Extent> pieces;
     for_each(where, [&](const Region& piece, ValueRef first) { pieces.push_back({piece, first}); });
     return pieces;
   }
@@ -125,7 +125,7 @@ class RegionMap {
     base::make_room(records_, rectangles * (2 * (longest + 2 * rectangles) + 2 * (bands + 2 * rectangles)));
   }
   /// Afterwards `assign` cannot fail for these regions, one after the other. @pre the map takes each of them
-  void make_room(const std::vector<Region>& regions) {
+  void make_room(const base::Vector<Region>& regions) {
     if (pitch_ == one_column) return base::make_room(records_, 2 * regions.size());
     if (regions.size() == 1) return make_room(regions.front());
     // Each region gets a value of its own in a copy, so no extents merge that do not merge in this map.
@@ -358,7 +358,7 @@ class RegionMap {
     for (std::size_t i = 0; i < n; ++i) records_[first + i] = merged[i];
   }
 
-  std::vector<Record> records_;
+  base::Vector<Record> records_;
   std::uint64_t size_ = 0;
   std::uint64_t pitch_ = one_column;
 };

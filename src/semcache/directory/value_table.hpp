@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/directory/extent_map.hpp>
 
 #include <cstddef>
-#include <deque>
 #include <new>
 #include <stdexcept>
-#include <vector>
 
 namespace semcache::directory {
 
@@ -80,8 +79,8 @@ class ValueTable {
     return e.generation << index_bits | index;
   }
 
-  std::deque<Entry> entries_;
-  std::vector<std::size_t> free_;
+  base::Deque<Entry> entries_;
+  base::Vector<std::size_t> free_;
 };
 
 }  // namespace semcache::directory

@@ -108,7 +108,7 @@ void Adoption::release(std::byte* address) {
 }
 
 void Adoption::expect_unwanted(const Memory& m) const {
-  std::vector<directory::LastHeld> lost;
+  base::Vector<directory::LastHeld> lost;
   s_.directory.last_held(m.slot, m.all(), directory::Wanters::itself_too, lost);
   if (!lost.empty()) {
     base::fatal("'%s' at %p was unmapped while it was adopted, and other arrays want content that only it held: call semcache_release "

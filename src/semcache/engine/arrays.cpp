@@ -3,7 +3,6 @@
 #include <semcache/engine/arrays.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -14,7 +13,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   const trace::LabelId name = s_.recorder.intern(label == nullptr ? "" : label);
   const std::uint64_t page_span = space == host_space && bytes > 0 ? round_up(bytes + memory::header_gap_bytes, s_.page_bytes) : 0;
   directory::BasicExtentMap<PageState> pages(page_span, {});
-  std::vector<std::uint8_t> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, 0);
+  base::Vector<std::uint8_t> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, 0);
   if (free_.empty()) {
     const std::size_t all = s_.pool.size() + 1;
     base::make_room_for(free_, all);
@@ -109,7 +108,7 @@ void Arrays::release_place(Memory& m) noexcept {
     if (m.from_pool) {
       s_.saved_on_host->give(m.address, m.bytes);
     } else {
-      std::free(m.address);
+      base::give_memory(m.address, round_up(m.bytes, s_.page_bytes), s_.page_bytes);
     }
     if (m.counted_snapshot) host_snapshot_bytes_ -= m.bytes;
   } else if (m.adopted) {
@@ -204,7 +203,7 @@ void Arrays::collect_orphans() noexcept {
 }
 
 std::string Arrays::describe_live_buffers(std::uint32_t device) const {
-  std::vector<const Memory*> live;
+  base::Vector<const Memory*> live;
   for (const Memory& m : s_.pool) {
     if (m.live && m.space == device_space(device)) live.push_back(&m);
   }
@@ -254,8 +253,10 @@ Obstacle Arrays::room_on_host(std::uint64_t bytes) const noexcept {
 
 void Arrays::place_on_host(Memory& m, const char* purpose) {
   m.from_pool = from_pool(m.bytes);
-  m.address = m.from_pool ? s_.saved_on_host->take(m.bytes)
-                          : static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(m.bytes, s_.page_bytes)));
+  try {
+    m.address = m.from_pool ? s_.saved_on_host->take(m.bytes) : static_cast<std::byte*>(base::take_memory(round_up(m.bytes, s_.page_bytes), s_.page_bytes));
+  } catch (const std::bad_alloc&) {
+  }
   if (m.address == nullptr) {
     throw OutOfMemory(std::string("no host memory to ") + purpose + " '" + s_.name(m) + "' (" + std::to_string(m.bytes) +
                           " bytes). Free some, or remove copies that nobody reads", m.bytes, 0);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/engine/hazards.hpp>
 
 namespace semcache::engine {
@@ -70,9 +71,9 @@ class Arrays : Parts {
   /// Is host memory of this size that is no mirror page-locked?
   [[nodiscard]] bool from_pool(std::uint64_t bytes) const noexcept;
 
-  std::vector<Memory*> free_;  ///< objects that belong to no array now
+  base::Vector<Memory*> free_;  ///< objects that belong to no array now
   std::uint64_t host_snapshot_bytes_ = 0;
-  std::vector<Memory*> new_copies_;  ///< saved copies whose memory is being mapped, or is mapped and not used yet
+  base::Vector<Memory*> new_copies_;  ///< saved copies whose memory is being mapped, or is mapped and not used yet
 };
 
 }  // namespace semcache::engine

@@ -16,7 +16,7 @@ void Engine::audit() {
   if (const std::string wrong = s_.directory.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
   if (!s_.pending.agree_with_directory()) base::fatal("audit: copies are pending for data that do not exist");
 
-  std::vector<Memory*> live;
+  base::Vector<Memory*> live;
   std::uint64_t host_snapshots = 0;
   const std::set<const Memory*> unwanted(projection_.perhaps_unwanted().begin(), projection_.perhaps_unwanted().end());
   std::set<std::uint32_t> touched;

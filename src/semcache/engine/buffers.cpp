@@ -112,7 +112,7 @@ void Buffers::free_buffer(Transaction& t, std::unique_ptr<TransitBuffer> buffer)
   try {
     t.run([&] { return hazards_.user_of(*buffer); });
     if (buffer->block != nullptr) {
-      std::vector<ByteRange>& taken = buffer->block->taken;
+      base::Vector<ByteRange>& taken = buffer->block->taken;
       taken.erase(std::find(taken.begin(), taken.end(), buffer->place));
     }
   } catch (const std::exception& e) {

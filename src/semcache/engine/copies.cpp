@@ -279,7 +279,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
       }
     }
     const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted(to.datum).extents(range)
-                                              : std::vector<directory::ExtentMap::Extent>();
+                                              : base::Vector<directory::ExtentMap::Extent>();
     const auto link_now = [&] {
       return s_.directory.link(to.datum, Region::apart(to_position, what.width, what.columns, what.to_pitch), from.datum,
                                Region::apart(from_position, what.width, what.columns, what.from_pitch), most);
@@ -391,9 +391,9 @@ void Copies::settle(Memory& m, ByteRange range) {
 
 void Copies::note_pending(const Memory& m, const Region& range) noexcept {
   try {
-    std::vector<Region> pieces{range};
+    base::Vector<Region> pieces{range};
     for (const SlotId slot : s_.directory.slots(m.datum)) {
-      std::vector<Region> nowhere;
+      base::Vector<Region> nowhere;
       for (const Region& r : pieces) s_.directory.stale(slot, r, nowhere);
       pieces = std::move(nowhere);
     }
@@ -402,7 +402,7 @@ void Copies::note_pending(const Memory& m, const Region& range) noexcept {
   }
 }
 
-void Copies::count_replaced(const Memory& m, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept {
+void Copies::count_replaced(const Memory& m, const base::Vector<directory::ExtentMap::Extent>& earlier) noexcept {
   std::uint64_t bytes = 0;
   for (const auto& e : earlier) {
     s_.directory.wanted(m.datum).for_each(e.where, [&](const Region& piece, directory::ValueRef now) {

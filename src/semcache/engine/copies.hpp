@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/engine/host_access.hpp>
 
 namespace semcache::engine {
@@ -75,7 +76,7 @@ class Copies : Parts {
   /// Notes as pending the bytes of `range` that no slot of the memory's datum holds.
   void note_pending(const Memory& memory, const Region& range) noexcept;
   /// Counts as dropped the pending bytes where the datum now wants something else. @param earlier  what it wanted before
-  void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
+  void count_replaced(const Memory& memory, const base::Vector<directory::ExtentMap::Extent>& earlier) noexcept;
   /// SEMCACHE_CHECK=1: checks that both sides of a copy that is elided have the same bytes, and ends the process if not.
   /// @return no obstacle when they are checked; otherwise the first obstacle
   Obstacle check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/engine/lifetimes.hpp>
 #include <semcache/engine/shapes.hpp>
 
@@ -16,7 +17,7 @@ namespace semcache::engine {
 /// A value that a pure function makes of the content of arrays, and that stays in device memory for calls that ask for it again. It is
 /// found by the function, its parameters, and the values of its inputs, wherever these lie. Its fields belong to `Derivations`.
 struct Derivation {
-  using Extents = std::vector<directory::ExtentMap::Extent>;
+  using Extents = base::Vector<directory::ExtentMap::Extent>;
   struct Input {
     Known array;
     Region where;
@@ -29,7 +30,7 @@ struct Derivation {
   std::vector<Input> inputs;
   std::unique_ptr<directory::Watch> watch;  ///< of the value itself, so that a user who writes it changes its number
   std::uint64_t changes = 0;                ///< `Directory::changes` of the value itself when it was computed
-  std::vector<Memory*> places;  ///< its memory, at most once on each device
+  base::Vector<Memory*> places;  ///< its memory, at most once on each device
   std::uint32_t users = 0;
   bool computed = false;  ///< others may find it
 };

@@ -383,7 +383,7 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     turned.pattern[i] = fill.pattern[(i + phase) % fill.pattern_bytes];
   }
   const auto* pattern = reinterpret_cast<const std::byte*>(turned.pattern.data());
-  std::vector<std::byte> buffer;
+  base::Vector<std::byte> buffer;
   const auto prepare_buffer = [&] {  // called before anything is overwritten, because it may fail
     buffer.resize(std::min<std::uint64_t>(round_up(n, 16), 64 * 1024));
     for (std::size_t i = 0; i < buffer.size(); ++i) buffer[i] = pattern[i % fill.pattern_bytes];
@@ -433,7 +433,7 @@ void Executor::order_queue(QueueIndex queue, Memory& m, const Region& where, Mod
   for (QueueIndex q = 1; q < end; ++q) {
     if (const std::uint64_t at = s_.last_conflict(m, q, mode); at != 0) s_.queues->order(queue, q, at);
   }
-  const std::vector<timeline::PartialUse>& parts = m.uses.parts();
+  const base::Vector<timeline::PartialUse>& parts = m.uses.parts();
   for (auto use = parts.rbegin(); use != parts.rend(); ++use) {  // the latest first: it may make an event for the others superfluous
     if (use->queue >= end || (mode == Mode::reads && use->mode == Mode::reads)) continue;
     if (may_overlap(use->where, where)) s_.queues->order(queue, use->queue, use->position);

@@ -80,7 +80,7 @@ class Executor : Parts {
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
 
-  std::vector<std::byte> detour_;  ///< buffer of `copy_behind`
+  base::Vector<std::byte> detour_;  ///< buffer of `copy_behind`
 };
 
 }  // namespace semcache::engine

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/engine/transfers.hpp>
 
 namespace semcache::engine {
@@ -38,7 +39,7 @@ class ExpectedMessages : Parts {
   /// Returns a number that changes with everything that is written into this device memory.
   [[nodiscard]] std::uint64_t written_by_device(const Memory& memory) const noexcept;
 
-  std::vector<TransitBuffer*> due_;  ///< working memory of `bring_expected`
+  base::Vector<TransitBuffer*> due_;  ///< working memory of `bring_expected`
 };
 
 }  // namespace semcache::engine

@@ -77,7 +77,7 @@ directory::Step ForeignIo::nearest_source(const Memory& m, ByteRange range) cons
   if (!written) return {{}, range, {}, 0, {}, {}};
   for (const SlotId slot : {s_.directory.slot_in(m.datum, host_space), m.slot}) {
     if (!slot.valid()) continue;
-    const std::vector<Region> stale = s_.stale(slot, range);
+    const base::Vector<Region> stale = s_.stale(slot, range);
     const std::uint64_t end = stale.empty() ? range.end : stale.front().begin;
     if (end > range.begin) return {{}, {range.begin, end}, slot, range.begin, {}, {}};
   }
@@ -203,7 +203,7 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
   if (shared && written.size() == 1) {  // so that noting the write cannot fail
     s_.directory.prepare_write(m.slot, written.begin()->range);
   } else if (shared) {
-    std::vector<Region> regions;
+    base::Vector<Region> regions;
     for (const Requirement& r : written) regions.push_back(r.range);
     s_.directory.prepare_write(m.slot, regions);
   }

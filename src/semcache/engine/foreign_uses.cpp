@@ -115,8 +115,8 @@ void ForeignUses::Announced::note(const Region& where, Mode mode) const noexcept
   if (in_part) {
     in_part = !held_ || held_in_part_;
     try {
-      if (memory_.in_part == nullptr) memory_.in_part = std::make_unique<Memory::InPart>();
-      std::vector<Memory::InPart::Announced>& parts = memory_.in_part->announced;
+      if (memory_.in_part == nullptr) memory_.in_part = base::make_owned<Memory::InPart>();
+      base::Vector<Memory::InPart::Announced>& parts = memory_.in_part->announced;
       if (!held_) parts.clear();
       const auto same = std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.where == where; });
       in_part = in_part && (same != parts.end() || parts.size() < most_parts);
@@ -276,7 +276,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       add_use(*call, use);
     }
   }
-  for (Memory* m : launches ? s_.listed : std::vector<Memory*>()) {
+  for (Memory* m : launches ? s_.listed : base::Vector<Memory*>()) {
     if (!m->live || m->snapshot() || m->freeing) continue;
     if (m->on_host()) {
       host_uses.push_back({Known(*m), m->all(), true, true});

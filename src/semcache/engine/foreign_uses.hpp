@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/engine/host_access.hpp>
 
 #include <map>
@@ -28,14 +29,14 @@ struct ForeignCall {
     bool used_writing; ///< later uses of the array wait for the call as for a write
     bool announced;    ///< an announcement covers this use
     std::vector<Requirement> parts;  ///< the bytes that it uses; empty: all of the array
-    std::vector<Memory::InPart::Announced> announced_parts;  ///< the announcements that cover it, where these are of parts
+    base::Vector<Memory::InPart::Announced> announced_parts;  ///< the announcements that cover it, where these are of parts
     /// The array is used in the announced parts alone, because all of it would not fit. Whatever else is mapped of it is fresh, too.
     bool confined = false;
     bool both_sides = false;     ///< the call uses the host side, too, so a write is noted only when the call is made
     /// Returns the bytes that the call may change.
-    [[nodiscard]] std::vector<Region> written() const {
+    [[nodiscard]] base::Vector<Region> written() const {
       if (parts.empty() && writable) return {memory->positions()};
-      std::vector<Region> regions;
+      base::Vector<Region> regions;
       for (const Requirement& part : parts) {
         if (writes(part.mode)) regions.push_back(part.range);
       }

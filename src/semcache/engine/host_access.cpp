@@ -229,7 +229,7 @@ void HostAccess::begin_host_phase(Memory& m) {
 
 ByteRange HostAccess::plan_fault(Memory& m, std::uint64_t position, Access mode) {
   using policy::ReadAhead;
-  if (!m.read_ahead) m.read_ahead = std::make_unique<ReadAhead>();
+  if (!m.read_ahead) m.read_ahead = base::make_owned<ReadAhead>();
   if (!m.read_ahead->begun()) begin_host_phase(m);
   const std::uint64_t begin = round_down(position, s_.page_bytes);
   const ByteRange page{begin, begin + s_.page_bytes};

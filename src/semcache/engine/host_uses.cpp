@@ -13,7 +13,7 @@ void HostUses::expect_usable(const Requirement* uses, std::size_t count) const {
     const Memory& m = *uses[i].memory;
     SEMCACHE_EXPECTS(m.live && !m.snapshot() && !m.freeing && m.part && m.on_host(),
                      std::string("'") + s_.name(m) + "' is used on the host as a part, but is none, or has been freed");
-    const std::vector<SlotId>& slots = s_.directory.slots(m.datum);
+    const base::Vector<SlotId>& slots = s_.directory.slots(m.datum);
     SEMCACHE_EXPECTS(std::any_of(slots.begin(), slots.end(), [&](SlotId slot) { return !s_.memory_of(slot).part; }),
                      std::string("a part of '") + s_.name(m) + "' is used on the host after the array has been freed. Destroy the parts of an "
                                                               "array before the array");
@@ -31,7 +31,7 @@ void HostUses::begin(const Requirement* uses, std::size_t count) {
   Transaction t(transactions_);
   const device::Visit visit(*s_.home().device);
   expect_usable(uses, count);
-  std::vector<Kept> kept;
+  base::Vector<Kept> kept;
   for (std::size_t i = 0; i < count; ++i) kept.emplace_back(*uses[i].memory);
   // A use that is under way may last long, and wait for this one.
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
@@ -95,7 +95,7 @@ void HostUses::end(const Requirement* uses, std::size_t count) noexcept {
 }
 
 void HostUses::write_through(Transaction& t, const Requirement* uses, std::size_t count) noexcept {
-  std::vector<Kept> kept;
+  base::Vector<Kept> kept;
   try {
     for (std::size_t i = 0; i < count; ++i) kept.emplace_back(*uses[i].memory);
     for (std::size_t i = 0; i < count; ++i) {

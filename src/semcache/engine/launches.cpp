@@ -96,7 +96,7 @@ void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size
   }
   for (const Requirement& part : parts) add(part);
   if (!missing) return;
-  std::vector<Kept> kept;
+  base::Vector<Kept> kept;
   for (const Requirement& r : needs) kept.emplace_back(*r.memory);
   const auto for_each_need = [&](const auto& visit) {
     for (std::size_t i = 0; i < needs.size(); ++i) {
@@ -107,7 +107,7 @@ void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size
   for (std::size_t n = 0; n < needs.size(); ++n) {
     Memory& m = *needs[n].memory;
     if (kept[n].freed() || !needs_content(needs[n].mode) || m.blocks.count() == 1) continue;
-    std::vector<std::size_t> blocks;
+    base::Vector<std::size_t> blocks;
     m.blocks.for_each(needs[n].range, [&](std::size_t i) {
       if (!m.blocks[i].mapped) blocks.push_back(i);
     });
@@ -121,7 +121,7 @@ void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size
     for (std::size_t first = 0, last = 0; first < blocks.size() && !kept[n].freed(); first = last) {
       const auto stage_of = [&](std::size_t k) { return m.blocks.range(blocks[k]).begin / stage_bytes; };
       while (last < blocks.size() && stage_of(last) == stage_of(first)) ++last;
-      std::vector<Region> stage;
+      base::Vector<Region> stage;
       for (std::size_t k = first; k < last; ++k) {
         const ByteRange block = m.blocks.range(blocks[k]);
         const auto begin = static_cast<std::int64_t>(block.begin);
@@ -268,7 +268,7 @@ void Launches::list_everything(Listed which, QueueIndex queue, std::vector<Opera
     for (Memory& m : s_.pool) add(m);
     return;
   }
-  std::vector<Memory*>& unready = projection_.perhaps_unready();
+  base::Vector<Memory*>& unready = projection_.perhaps_unready();
   const auto needs_nothing = [](Memory* m) {
     m->perhaps_unready = !is_no_array(*m) && !m->part && !ready({m, true});
     return !m->perhaps_unready;

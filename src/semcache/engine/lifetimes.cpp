@@ -214,7 +214,7 @@ Obstacle Lifetimes::free_array(Memory& m) {
   m.freeing = true;  // until it is listed as a saved copy, or freed
   if (const Obstacle o = hazards_.busy(m, m.positions(), Mode::writes)) return o;
   if (m.snapshot()) {
-    std::vector<directory::LastHeld> last;
+    base::Vector<directory::LastHeld> last;
     s_.directory.last_held(m.slot, m.positions(), directory::Wanters::others, last);
     if (!last.empty()) {
       keep_as_saved_copy(m);
@@ -262,7 +262,7 @@ Obstacle Lifetimes::save_before_leaving(Memory& m) {
   // Values that other arrays want must not have their last holder in memory that the host writes before it announces the write.
   // Values that only this array itself wants may stay there.
   if (const Obstacle o = transfers_.save_all(m, m.positions(), Transfers::Loss::write)) return o;
-  for (std::vector<directory::LastHeld> last;; last.clear()) {
+  for (base::Vector<directory::LastHeld> last;; last.clear()) {
     {
       s_.directory.mark_unchanging(host);
       const base::AtEnd marked([&] { s_.directory.mark_changing(host); });

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/directory/directory.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <new>
-#include <unordered_map>
 
 namespace semcache::engine {
 
@@ -73,7 +73,7 @@ class PendingCopies {
   }
 
   const directory::Directory& directory_;
-  std::unordered_map<std::uint32_t, directory::RegionMap> pending_;  ///< by datum
+  base::HashMap<std::uint32_t, directory::RegionMap> pending_;  ///< by datum
 };
 
 }  // namespace semcache::engine

@@ -57,7 +57,7 @@ Obstacle Preparation::prepare_whole(Memory& m, Mode mode) {
 // A write of parts begins no write check: bytes that are overwritten unread are not fetched and may hold anything now, so finding the
 // same afterwards would prove nothing.
 Obstacle Preparation::prepare_parts(Memory& m, const OperandParts& parts) {
-  std::vector<Region> written;
+  base::Vector<Region> written;
   bool exclusive = true;
   for (const Requirement& part : parts) {
     if (part.memory != &m) continue;
@@ -74,12 +74,12 @@ Obstacle Preparation::prepare_parts(Memory& m, const OperandParts& parts) {
   return {};
 }
 
-Obstacle Preparation::save(Memory& m, const Region& range, const std::vector<Region>& together) {
+Obstacle Preparation::save(Memory& m, const Region& range, const base::Vector<Region>& together) {
   if (const Obstacle o = hazards_.host_uses_of(m.datum, range, Mode::writes)) return o;
   return transfers_.save_all(m, range, Transfers::Loss::write, together);
 }
 
-Obstacle Preparation::save_for_write(Memory& m, const std::vector<Region>& written) {
+Obstacle Preparation::save_for_write(Memory& m, const base::Vector<Region>& written) {
   // Saving a value of one range may overwrite the other holder of a value that a second range holds. So all are checked again.
   for (std::uint64_t saves = transfers_.saves() + 1; saves != transfers_.saves();) {
     saves = transfers_.saves();
@@ -101,7 +101,7 @@ Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
     if (!needs_content(r.mode)) continue;
     if (const Obstacle o = transfers_.make_fresh(*r.memory, r.range)) return o;
   }
-  std::vector<Region> together;  // all ranges of one array that are overwritten
+  base::Vector<Region> together;  // all ranges of one array that are overwritten
   const Memory* overwritten = nullptr;
   // Saving a value of one range may overwrite the other holder of a value that a second range holds. So after a save all ranges
   // are checked again.

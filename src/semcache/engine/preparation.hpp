@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/engine/operand.hpp>
 #include <semcache/engine/residency.hpp>
 
@@ -46,12 +47,12 @@ class Preparation : Parts {
   Obstacle prepare(const Operand* operands, std::size_t count, const OperandParts& parts = {});
   /// Saves what others want of bytes of the memory that are all to be written.
   /// @return no obstacle when all is saved; otherwise the first obstacle
-  Obstacle save_for_write(Memory& memory, const std::vector<Region>& written);
+  Obstacle save_for_write(Memory& memory, const base::Vector<Region>& written);
 
  private:
   /// Saves what others want of bytes that are to be written, if no use of a part on the host stands in the way.
   /// @param together  all ranges of the memory that are to be written
-  Obstacle save(Memory& memory, const Region& range, const std::vector<Region>& together = {});
+  Obstacle save(Memory& memory, const Region& range, const base::Vector<Region>& together = {});
   Obstacle prepare_whole(Memory& memory, Mode mode);
   Obstacle prepare_parts(Memory& memory, const OperandParts& parts);
 };

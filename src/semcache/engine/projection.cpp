@@ -106,7 +106,7 @@ bool Projection::permits_reads(const Memory& m, const void* address) const noexc
 }
 
 bool Projection::parts_stay_open(const Memory& m) const noexcept {
-  const std::vector<Memory::InPart::Opened>& opened = m.in_part->opened;
+  const base::Vector<Memory::InPart::Opened>& opened = m.in_part->opened;
   return opened.size() <= most_opened && std::all_of(opened.begin(), opened.end(), [&](const Memory::InPart::Opened& part) {
            const Region content = memory::positions_at(m, intersect(part.pages, {0, m.bytes}));
            return part.writable ? s_.directory.exclusive(m.slot, content) : s_.directory.fresh(m.slot, content);
@@ -118,14 +118,14 @@ void Projection::open_part(Memory& m, const Region& where, Mode mode) {
   using platform::Protection;
   const Protection wanted = writes ? Protection::read_write : Protection::read;
   if (!s_.guarded(m) || m.access >= wanted) return;
-  if (m.in_part == nullptr) m.in_part = std::make_unique<Memory::InPart>();
-  std::vector<Memory::InPart::Opened>& opened = m.in_part->opened;
+  if (m.in_part == nullptr) m.in_part = base::make_owned<Memory::InPart>();
+  base::Vector<Memory::InPart::Opened>& opened = m.in_part->opened;
   m.opened_in_part = true;
   project_later(m);
-  std::vector<Region> rest{where};  // without the pages that are open enough already, which stay as they are
+  base::Vector<Region> rest{where};  // without the pages that are open enough already, which stay as they are
   for (const Memory::InPart::Opened& open : opened) {
     if (writes && !open.writable) continue;
-    std::vector<Region> outside;
+    base::Vector<Region> outside;
     for (const Region& r : rest) for_each_difference(r, open.pages, [&](const Region& piece) { outside.push_back(piece); });
     rest.swap(outside);
   }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/room.hpp>
 #include <semcache/engine/parts.hpp>
 
@@ -40,7 +41,7 @@ class Projection : Parts {
     if (!std::exchange(m.perhaps_unready, true)) unready_.push_back(&m);  // there is room for all
   }
   /// Returns the arrays in device memory that may need something done before a launch uses them. All others are ready.
-  [[nodiscard]] std::vector<Memory*>& perhaps_unready() noexcept { return unready_; }
+  [[nodiscard]] base::Vector<Memory*>& perhaps_unready() noexcept { return unready_; }
 
   // --- device memory that the host reaches ---
   /// Opens guarded pages as far as the array's state permits, because a kernel or an announced use is about to access them.
@@ -71,11 +72,11 @@ class Projection : Parts {
   // --- checked, and those that are wanted no more but are still in use
   void note_perhaps_unwanted(Memory& saved) noexcept;
   void forget_perhaps_unwanted(Memory& saved) noexcept;
-  [[nodiscard]] const std::vector<Memory*>& perhaps_unwanted() const noexcept { return unwanted_; }
+  [[nodiscard]] const base::Vector<Memory*>& perhaps_unwanted() const noexcept { return unwanted_; }
 
   /// Makes room in the lists for so many arrays, so that listing them cannot fail. @throws std::bad_alloc
   void make_room_for(std::size_t arrays) {
-    for (std::vector<Memory*>* const list : {&revoked_, &projecting_, &unwanted_, &unready_}) base::make_room_for(*list, arrays);
+    for (base::Vector<Memory*>* const list : {&revoked_, &projecting_, &unwanted_, &unready_}) base::make_room_for(*list, arrays);
   }
 
  private:
@@ -86,10 +87,10 @@ class Projection : Parts {
   /// Opens all guarded memory for good, because the kernel's limit on mappings is near.
   void stop_guarding(const Memory& memory) noexcept;
 
-  std::vector<Memory*> revoked_;     ///< arrays whose flags are computed anew at the next projection; each is listed once
-  std::vector<Memory*> projecting_;  ///< working memory of `project`
-  std::vector<Memory*> unwanted_;    ///< see `perhaps_unwanted`
-  std::vector<Memory*> unready_;     ///< see `perhaps_unready`
+  base::Vector<Memory*> revoked_;     ///< arrays whose flags are computed anew at the next projection; each is listed once
+  base::Vector<Memory*> projecting_;  ///< working memory of `project`
+  base::Vector<Memory*> unwanted_;    ///< see `perhaps_unwanted`
+  base::Vector<Memory*> unready_;     ///< see `perhaps_unready`
   std::uint64_t projection_ = 0;  ///< projections so far
 };
 

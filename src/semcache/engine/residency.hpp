@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/engine/buffers.hpp>
 #include <semcache/engine/transfers.hpp>
 
 #include <algorithm>
-#include <vector>
 
 namespace semcache::engine {
 
@@ -67,7 +67,7 @@ class Residency : Parts {
   Obstacle evict_stale(Memory& memory);
 
  private:
-  using Blocks = std::vector<ArrayBlock>;
+  using Blocks = base::Vector<ArrayBlock>;
   /// Returns the blocks of one device that are needed, sorted, each once.
   template <class ForEachNeed>
   [[nodiscard]] static Blocks blocks_of(std::uint32_t device, const ForEachNeed& for_each_need) {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/patience.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/device/device.hpp>
@@ -26,7 +27,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -173,8 +173,8 @@ struct State : base::Uncopied {
   }
   [[nodiscard]] Memory& memory_of(SlotId slot) const { return *by_slot[slot.value]; }
   /// Returns the stale pieces of `range`: those where the slot does not hold what is wanted.
-  [[nodiscard]] std::vector<Region> stale(SlotId slot, const Region& range) const {
-    std::vector<Region> pieces;
+  [[nodiscard]] base::Vector<Region> stale(SlotId slot, const Region& range) const {
+    base::Vector<Region> pieces;
     directory.stale(slot, range, pieces);
     return pieces;
   }
@@ -272,17 +272,17 @@ struct State : base::Uncopied {
   Topology topology;
   directory::Directory directory;
   PendingCopies pending{directory};
-  std::deque<Memory> pool;  ///< all objects; each list of arrays has room for all of them
-  std::vector<Memory*> by_slot;  ///< by slot number; nullptr: no memory
-  std::vector<Memory*> put_off;  ///< arrays that are freed when the launches that pin them have ended
+  base::Deque<Memory> pool;  ///< all objects; each list of arrays has room for all of them
+  base::Vector<Memory*> by_slot;  ///< by slot number; nullptr: no memory
+  base::Vector<Memory*> put_off;  ///< arrays that are freed when the launches that pin them have ended
   std::uint32_t frees = 0;       ///< calls of `Lifetimes::deallocate` that are under way
   std::uint32_t waiting = 0;     ///< transactions that wait for an obstacle now
   std::uint32_t unlocked = 0;    ///< transactions that have given up the lock and will take it again, whatever they do meanwhile
-  std::vector<HostPartInUse> host_uses;  ///< with a pin of its memory for each
+  base::Vector<HostPartInUse> host_uses;  ///< with a pin of its memory for each
   std::uint64_t ended_host_uses = 0;     ///< how many have ended
   Flights flights;               ///< transfers and page-locking under way on host pages
   std::unique_ptr<HostPages> pages;
-  std::vector<Memory*> listed;  ///< arrays that any launch of other code may use
+  base::Vector<Memory*> listed;  ///< arrays that any launch of other code may use
   std::atomic<std::size_t> listed_arrays{0};  ///< the size of `listed`
   std::atomic<std::uint64_t> clock{1};     ///< counts uses, launches and allocations, for `Memory::recently` and `Memory::since`
   std::atomic<std::uint64_t> links{0};     ///< copies and fills so far; each may have made another datum want what an array holds

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/engine/lifetimes.hpp>
 
 #include <atomic>
@@ -48,7 +49,7 @@ class Tiles : Parts {
   void shorten(List& list, std::size_t most) noexcept;
 
   std::unordered_map<std::uint32_t, List> of_datum_;
-  std::vector<Memory*> left_;  ///< tiles in use whose array has been freed; there is room for all
+  base::Vector<Memory*> left_;  ///< tiles in use whose array has been freed; there is room for all
   std::size_t count_ = 0;      ///< of all tiles
   std::uint64_t uses_ = 0;
   std::atomic<bool> any_{false};  ///< there is, or has been, a tile

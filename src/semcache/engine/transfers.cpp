@@ -41,11 +41,11 @@ bool Transfers::host_side_is_announced(const Memory& m) {
 
 void Transfers::note_refused(Memory& m, const Region& range) noexcept {
   try {
-    std::vector<directory::LastHeld> alone;
+    base::Vector<directory::LastHeld> alone;
     s_.directory.last_held(m.slot, range, directory::Wanters::others, alone);
-    std::vector<Region> elsewhere{range};  // what other slots hold as well
+    base::Vector<Region> elsewhere{range};  // what other slots hold as well
     for (const directory::LastHeld& piece : alone) {
-      std::vector<Region> rest;
+      base::Vector<Region> rest;
       for (const Region& r : elsewhere) for_each_difference(r, piece.where, [&](const Region& part) { rest.push_back(part); });
       elsewhere.swap(rest);
     }
@@ -70,7 +70,7 @@ void Transfers::overwrite(Memory& m, const Region& range, const plan::Step& step
 
 void Transfers::prepare_written(const Memory& m, const Region& range) {
   if (s_.directory.held(m.slot).takes(range)) return s_.directory.prepare_write(m.slot, range);
-  std::vector<Region> columns;
+  base::Vector<Region> columns;
   for_each_in_shape(range, s_.directory.pitch(m.slot), [&](const Region& part) { columns.push_back(part); });
   s_.directory.prepare_write(m.slot, columns);
 }
@@ -164,7 +164,7 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
         continue;
       }
     }
-    std::vector<directory::LastHeld> last;
+    base::Vector<directory::LastHeld> last;
     s_.directory.last_held(m.slot, step.where, directory::Wanters::others, last);
     if (last.empty()) {
       perform(step, plan::Purpose::fetch);
@@ -176,7 +176,7 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
 
 Missing Transfers::missing(const Memory& m, const Region& range) const {
   Missing sum;
-  for (std::vector<Region> rest{range}; !rest.empty();) {
+  for (base::Vector<Region> rest{range}; !rest.empty();) {
     const Region r = rest.back();
     rest.pop_back();
     const Step step = s_.directory.next_fetch(m.slot, r, s_.topology);
@@ -203,8 +203,8 @@ std::vector<Holder> Transfers::holders(const Memory& m, const Region& range) con
   return found;
 }
 
-Obstacle Transfers::save_all(Memory& m, const Region& range, Loss loss, const std::vector<Region>& together) {
-  std::vector<directory::LastHeld> last;
+Obstacle Transfers::save_all(Memory& m, const Region& range, Loss loss, const base::Vector<Region>& together) {
+  base::Vector<directory::LastHeld> last;
   for (;;) {
     last.clear();
     const auto wanters = loss == Loss::write ? directory::Wanters::itself_too : directory::Wanters::others;
@@ -242,7 +242,7 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
                hazards_.unknown_use_pending(w, Mode::writes)) {
       return false;
     }
-    std::vector<directory::LastHeld> needed;
+    base::Vector<directory::LastHeld> needed;
     s_.directory.last_held(slot, at, directory::Wanters::others, needed);
     return needed.empty();
   };
@@ -329,7 +329,7 @@ bool Transfers::is_there_already(Memory& to, Memory& from, const Step& step) {
       })) {
     return false;
   }
-  std::vector<directory::LastHeld> needed;
+  base::Vector<directory::LastHeld> needed;
   s_.directory.last_held(to.slot, step.where, directory::Wanters::others, needed);
   if (!needed.empty()) return false;
   executor_.freeze(from, step.source());

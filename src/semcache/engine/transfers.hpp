@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/engine/arrays.hpp>
 
 namespace semcache::engine {
@@ -45,7 +46,7 @@ class Transfers : Parts {
   /// Saves all values in `range` of which the memory is the last holder and that others want (I4).
   /// @return no obstacle when all are saved; otherwise the first obstacle
   /// @param together  ranges of the memory that lose their values at the same time
-  Obstacle save_all(Memory& memory, const Region& range, Loss loss, const std::vector<Region>& together = {});
+  Obstacle save_all(Memory& memory, const Region& range, Loss loss, const base::Vector<Region>& together = {});
   /// Saves one piece, or its first bytes. @return no obstacle when they are saved; otherwise the first obstacle
   Obstacle save(Memory& memory, directory::LastHeld piece, Loss loss);
   [[nodiscard]] std::uint64_t saves() const noexcept { return saves_; }  ///< how many pieces have been saved so far

@@ -48,7 +48,7 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
     case Obstacle::Kind::page_lock:
       return lock_pages(t, *o.memory, o.range);
     case Obstacle::Kind::page_unlock: {
-      const std::vector<std::byte*> names = std::exchange(o.memory->locked, {});
+      const base::Vector<std::byte*> names = std::exchange(o.memory->locked, {});
       return t.unlocked([&] { s_.pages->unlock(*o.memory, names); });
     }
     case Obstacle::Kind::staging: {
@@ -79,7 +79,7 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
 void Transactions::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
   const auto flight = s_.flights.emplace(s_.flights.end());  // it keeps transfers, faults and freeing waiting
   flight->locks_pages = flight->to_host = true;
-  std::optional<std::vector<ByteRange>> readable;
+  std::optional<base::Vector<ByteRange>> readable;
   std::byte* name = nullptr;
   const base::AtEnd ended([&] {
     s_.flights.erase(flight);

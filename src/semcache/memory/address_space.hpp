@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/types.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace semcache::memory {
@@ -48,7 +48,7 @@ class AddressSpace {
   }
 
  private:
-  using Pairs = std::set<std::pair<std::uint64_t, std::uint64_t>>;
+  using Pairs = base::Set<std::pair<std::uint64_t, std::uint64_t>>;
 
   /// Adds the nodes that one more range needs, so that giving it back cannot fail.
   void add_spares() {
@@ -90,7 +90,7 @@ class AddressSpace {
   Pairs by_begin_;  // begin, end
   Pairs by_size_;   // size, begin
   std::size_t ranges_ = 0;  // donated and allocated ranges: there are never more free ranges than that
-  std::multiset<Pairs::value_type> spares_;  // nodes for both sets; they are never freed
+  base::MultiSet<Pairs::value_type> spares_;  // nodes for both sets; they are never freed
 };
 
 }  // namespace semcache::memory

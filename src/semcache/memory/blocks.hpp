@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/region.hpp>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace semcache::memory {
 
@@ -142,8 +142,8 @@ class Blocks {
     std::uint32_t asked = 0;
     std::uint64_t partly = 0;         ///< the clock at the last use of a part, if no use of the whole array has followed
     std::uint64_t wholly = 0;         ///< the clock at the last use of the whole array before that
-    std::vector<Block> others;        ///< all blocks but the first; perhaps more than the array has
-    std::vector<std::uint64_t> used;  ///< the clock at the last use of a part that has bytes in the block
+    base::Vector<Block> others;        ///< all blocks but the first; perhaps more than the array has
+    base::Vector<std::uint64_t> used;  ///< the clock at the last use of a part that has bytes in the block
   };
   [[nodiscard]] Block& at_index(std::size_t i) noexcept { return i == 0 ? first_ : many_->others[i - 1]; }
 

@@ -51,7 +51,7 @@ DeviceMemory::~DeviceMemory() {
 void DeviceMemory::place(Memory& m, const char* label, std::uint64_t alignment) {
   const auto at = allocate(m, std::max(alignment, least_alignment));
   if (!at) {
-    throw OutOfMemory("the device's reserved addresses (" + std::to_string(bytes()) + " bytes) are exhausted: " +
+    throw OutOfMemory("the reserved addresses of device " + std::to_string(index_) + " (" + std::to_string(bytes()) + " bytes) are exhausted: " +
                           std::to_string(m.bytes) + " bytes asked for '" + label +
                           "'. Free arrays that are no longer used, or raise the limit on virtual memory (ulimit -v).",
                       m.bytes, bytes());
@@ -83,8 +83,8 @@ std::uint64_t DeviceMemory::missing_bytes(ByteRange range) const {
   return missing;
 }
 
-DeviceMemory::Need DeviceMemory::need_of(const std::vector<ArrayBlock>& set) const {
-  std::vector<ByteRange> own;
+DeviceMemory::Need DeviceMemory::need_of(const base::Vector<ArrayBlock>& set) const {
+  base::Vector<ByteRange> own;
   for (const ArrayBlock& block : set) {
     if (const ByteRange range = granules(block); !range.empty()) own.push_back(range);
   }
@@ -99,7 +99,7 @@ DeviceMemory::Need DeviceMemory::need_of(const std::vector<ArrayBlock>& set) con
   return need;
 }
 
-void DeviceMemory::ask(const std::vector<ArrayBlock>& blocks) {
+void DeviceMemory::ask(const base::Vector<ArrayBlock>& blocks) {
   chores_.asked.reserve(chores_.asked.size() + blocks.size());
   base::make_room(by_age_, chores_.asked.size() + blocks.size());  // so that `note_mapped` cannot fail
   try {
@@ -156,7 +156,7 @@ void DeviceMemory::drop(Segments::iterator s) noexcept {
   if (node.mapped().there) chores_.leaving.insert(std::move(node));
 }
 
-void DeviceMemory::drop_unneeded(const std::vector<ByteRange>& coming) noexcept {
+void DeviceMemory::drop_unneeded(const base::Vector<ByteRange>& coming) noexcept {
   for (const ByteRange range : coming) {
     const auto s = segments_.find(range.begin);
     if (s != segments_.end() && s->second.residents == 0) drop(s);
@@ -321,7 +321,7 @@ void DeviceMemory::set_accessible(Memory& m, bool accessible) noexcept {
   }
 }
 
-std::string DeviceMemory::audit(const std::vector<Memory*>& arrays) const {
+std::string DeviceMemory::audit(const base::Vector<Memory*>& arrays) const {
   std::set<ArrayBlock> listed;
   for (const Aged& a : by_age_) {
     if (!listed.insert(a.block).second) return "a block is listed twice among what is mapped";

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/room.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/device/device.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
-#include <map>
 #include <vector>
 
 namespace semcache::memory {
@@ -82,7 +82,7 @@ class DeviceMemory : Arena {
   /// memory counts as mapped from now on.
   /// @pre not `working`; what is missing fits
   /// @throws std::bad_alloc  nothing has been asked for
-  void ask(const std::vector<ArrayBlock>& blocks);
+  void ask(const base::Vector<ArrayBlock>& blocks);
   /// Gives up a block's memory: it no longer counts, and is to be unmapped where no neighbour needs it.
   /// @pre the block is mapped or asked for
   void unmap(const ArrayBlock& block) noexcept;
@@ -99,17 +99,17 @@ class DeviceMemory : Arena {
     std::uint32_t residents;   ///< how many blocks need it
     bool there;                ///< it is mapped; false if it has only been asked for
   };
-  using Segments = std::map<std::uint64_t, Segment>;  // by begin
+  using Segments = base::Map<std::uint64_t, Segment>;  // by begin
   /// The calls of the driver that are to be made.
   struct Chores {
     Segments leaving;
-    std::vector<ByteRange> coming;
+    base::Vector<ByteRange> coming;
     std::size_t come = 0;  ///< how many ranges of `coming` have been mapped
     struct Asked {
       ArrayBlock block;
       std::size_t coming;  ///< the block has all of its memory when the first `coming` ranges have been mapped
     };
-    std::vector<Asked> asked;
+    base::Vector<Asked> asked;
     std::exception_ptr refused;  ///< the driver's OutOfMemory: less is free than the budget assumes
     std::exception_ptr error;    ///< any other error of the driver
   };
@@ -143,7 +143,7 @@ class DeviceMemory : Arena {
     std::uint64_t total = 0;
     std::uint64_t missing = 0;  ///< of `total`, the part that is neither mapped nor asked for
   };
-  [[nodiscard]] Need need_of(const std::vector<ArrayBlock>& set) const;
+  [[nodiscard]] Need need_of(const base::Vector<ArrayBlock>& set) const;
   [[nodiscard]] bool fits(std::uint64_t more) const noexcept { return mapped_bytes_ + more <= limit_bytes_; }
   [[nodiscard]] std::uint64_t mapped_bytes() const noexcept { return mapped_bytes_; }
   [[nodiscard]] std::uint64_t budget_bytes() const noexcept { return budget_bytes_; }
@@ -194,7 +194,7 @@ class DeviceMemory : Arena {
   std::uint64_t snapshot_bytes = 0;  ///< of saved copies
 
   /// Returns the first contradiction found; empty if there is none. @param arrays  all live arrays
-  [[nodiscard]] std::string audit(const std::vector<Memory*>& arrays) const;
+  [[nodiscard]] std::string audit(const base::Vector<Memory*>& arrays) const;
 
  private:
   /// An entry of the heap of all mapped blocks, with the longest unused block in front as far as the heap knows. A block that
@@ -220,7 +220,7 @@ class DeviceMemory : Arena {
   void leave(const ArrayBlock& block) noexcept;
   void drop(Segments::iterator segment) noexcept;
   /// Drops those of the ranges that no block needs.
-  void drop_unneeded(const std::vector<ByteRange>& coming) noexcept;
+  void drop_unneeded(const base::Vector<ByteRange>& coming) noexcept;
   [[nodiscard]] std::uint16_t bit() const noexcept { return static_cast<std::uint16_t>(1u << index_); }
   [[nodiscard]] bool is_mapped(const ArrayBlock& b) const noexcept {
     const Memory& m = *b.memory;
@@ -240,8 +240,8 @@ class DeviceMemory : Arena {
   std::uint64_t mapped_bytes_ = 0;  ///< of `segments_`
   std::uint64_t limit_bytes_ = budget_bytes_;
   std::exception_ptr refused_;
-  std::vector<Aged> by_age_;
-  std::vector<Memory*> spare_;
+  base::Vector<Aged> by_age_;
+  base::Vector<Memory*> spare_;
   std::size_t derived_ = 0;
   ArrayBlock begun_;
   std::uint64_t begun_used_ = 0;  ///< when `begun_` was used last, which the eviction itself did

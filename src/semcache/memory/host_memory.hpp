@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/memory/arena.hpp>
 #include <semcache/memory/mappings.hpp>
 #include <semcache/memory/memory.hpp>
 #include <semcache/platform/platform.hpp>
-
-#include <vector>
 
 namespace semcache::memory {
 
@@ -55,7 +54,7 @@ class HostMemory : Arena {
   Mappings& mappings_;
   const platform::Protection untouched_;
   std::uint64_t usable_end_ = 0;  ///< pages behind it are inaccessible, and the system charges no memory for them
-  std::vector<Withheld> withheld_;
+  base::Vector<Withheld> withheld_;
 };
 
 }  // namespace semcache::memory

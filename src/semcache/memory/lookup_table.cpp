@@ -16,8 +16,8 @@ LookupTable::Unit* LookupTable::units_of(std::uint64_t granule) {
   const std::uintptr_t entry = table_[granule].load(std::memory_order_relaxed);
   if ((entry & 1) != 0) return reinterpret_cast<Unit*>(entry & ~std::uintptr_t{1});
   const std::uint64_t count = granule_bytes / unit_bytes_;
-  auto* units = static_cast<Unit*>(std::calloc(count, sizeof(Unit)));
-  if (units == nullptr) throw std::bad_alloc();
+  auto* units = static_cast<Unit*>(base::take_memory(count * sizeof(Unit), alignof(Unit)));
+  std::uninitialized_value_construct_n(units, count);
   if (entry != 0) {
     const std::uint64_t filled = entry >> address_bits;
     auto* const memory = reinterpret_cast<Memory*>(entry & address_mask);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/types.hpp>
 
 #include <atomic>
@@ -30,7 +31,7 @@ class LookupTable : base::Uncopied {
   ~LookupTable() {
     for (std::uint64_t g = 0; g < granules_; ++g) {
       const std::uintptr_t entry = table_[g].load(std::memory_order_relaxed);
-      if (entry & 1) std::free(reinterpret_cast<void*>(entry & ~std::uintptr_t{1}));
+      if (entry & 1) base::give_memory(reinterpret_cast<void*>(entry & ~std::uintptr_t{1}), granule_bytes / unit_bytes_ * sizeof(Unit), alignof(Unit));
     }
     std::free(static_cast<void*>(table_));
   }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/directory/directory.hpp>
 #include <semcache/memory/blocks.hpp>
@@ -16,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 /// The memory behind arrays: the objects that represent it, addresses, mapped device memory, and buffers. README.md has an
 /// overview; the directory's README.md defines value, datum, slot, held, wanted and snapshot.
@@ -102,10 +102,10 @@ struct alignas(64) Memory {
       ByteRange pages;
       bool writable;
     };
-    std::vector<Announced> announced;  ///< the parts that `announced_use` is for
-    std::vector<Opened> opened;        ///< the pages that permit more than `access`
+    base::Vector<Announced> announced;  ///< the parts that `announced_use` is for
+    base::Vector<Opened> opened;        ///< the pages that permit more than `access`
   };
-  std::unique_ptr<InPart> in_part;
+  base::Owned<InPart> in_part;
   /// Device memory whose pages are protected (`Options::device_faults`): what they permit; never less than `flags` promise.
   platform::Protection access = platform::Protection::none;
   /// Some of these pages permit more than `access`, because parts of the array are used. They are closed when their content is no longer
@@ -168,13 +168,13 @@ struct alignas(64) Memory {
   /// The header that a framework puts in front of the array's data (Kokkos' record), kept here (`runtime::header_of`).
   alignas(16) std::byte header[128];
 
-  std::vector<TransitBuffer*> expected_in;    ///< buffers of persistent messages that will ask for its content next
+  base::Vector<TransitBuffer*> expected_in;    ///< buffers of persistent messages that will ask for its content next
   std::weak_ptr<TransitBlock> transit_block;  ///< the memory of its persistent messages
 
   /// SEMCACHE_CHECK_WRITES: a digest of what the array held before launches that may have written it, and the values that it
   /// wanted then.
   struct WriteCheck {
-    WriteCheck(directory::Directory& d, std::uint64_t sum, std::vector<directory::ExtentMap::Extent> extents)
+    WriteCheck(directory::Directory& d, std::uint64_t sum, base::Vector<directory::ExtentMap::Extent> extents)
         : digest(sum), wanted(d, std::move(extents)) {}
     std::uint64_t digest;
     directory::Watch wanted;
@@ -186,10 +186,10 @@ struct alignas(64) Memory {
   /// protection of the last page, or is readable.
   directory::BasicExtentMap<PageState> pages{0, {}};
   /// The state of this host phase, which begins anew when pages close; nullptr before the first fault.
-  std::unique_ptr<policy::ReadAhead> read_ahead;
-  std::vector<std::uint8_t> used;         ///< per huge page: not 0 if the host, or a transfer, has put something there
+  base::Owned<policy::ReadAhead> read_ahead;
+  base::Vector<std::uint8_t> used;         ///< per huge page: not 0 if the host, or a transfer, has put something there
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr if they are not page-locked.
-  std::vector<std::byte*> locked;
+  base::Vector<std::byte*> locked;
   policy::FetchForecast forecast;
   policy::ReadHabit read_habit;
 };

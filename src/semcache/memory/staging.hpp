@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/device/device.hpp>
 
-#include <map>
 #include <memory>
 
 namespace semcache::memory {
@@ -41,7 +41,7 @@ class Staging : base::Uncopied {
     void operator()(std::byte* buffer) const { device->deallocate_staging(buffer); }
   };
   using Buffer = std::unique_ptr<std::byte, Deallocate>;
-  using Free = std::multimap<std::uint64_t, Buffer>;  // by size
+  using Free = base::MultiMap<std::uint64_t, Buffer>;  // by size
   [[nodiscard]] Free::const_iterator fitting(std::uint64_t bytes) const noexcept;
 
   device::Device& device_;

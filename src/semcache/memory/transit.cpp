@@ -24,7 +24,7 @@ void TransitBuffer::allocate() {
 void TransitBuffer::expect_nothing() noexcept {
   brought.reset();
   if (expected == nullptr) return;
-  std::vector<TransitBuffer*>& list = expected->expected_in;
+  base::Vector<TransitBuffer*>& list = expected->expected_in;
   list.erase(std::find(list.begin(), list.end(), this));
   expected = nullptr;
 }

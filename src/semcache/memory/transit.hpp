@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/policy/policy.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace semcache::memory {
 
@@ -23,7 +23,7 @@ struct TransitBlock : base::Uncopied {
   ~TransitBlock() { device.deallocate_staging(address); }
   device::Device& device;
   std::byte* const address;
-  std::vector<ByteRange> taken;  ///< ranges of the array, each taken by one message
+  base::Vector<ByteRange> taken;  ///< ranges of the array, each taken by one message
 };
 
 /// Private memory for bytes in transit between an array and code whose accesses are not noticed (MPI, system calls).
@@ -45,7 +45,7 @@ struct TransitBuffer : base::Uncopied {
   /// known.
   Memory* expected = nullptr;
   std::uint64_t expected_position = 0;
-  std::vector<ByteRange> expected_pieces;
+  base::Vector<ByteRange> expected_pieces;
   std::byte* expected_at = nullptr;
   /// The expected content is in the buffer, as it was when `ExpectedMessages::written_by_device` had this value.
   std::optional<std::uint64_t> brought;

@@ -32,7 +32,7 @@ void Demands::add(ByteRange bytes, Protection most) {
 }
 
 void Demands::restrict_to(ByteRange pages, Protection most) {
-  std::vector<Run> split;
+  base::Vector<Run> split;
   for (const Run& run : runs_) {
     const ByteRange inside = intersect(run.pages, pages);
     if (inside.empty()) {

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/platform/platform.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace semcache::pages {
 
@@ -27,11 +27,11 @@ class Demands {
   /// Demands that those of `pages` that have been added permit no more than `most`. @throws std::bad_alloc
   void restrict_to(ByteRange pages, platform::Protection most);
   /// Returns the runs of pages in order and without overlaps. Neighbouring runs made by `add` have different demands.
-  [[nodiscard]] const std::vector<Run>& runs() const noexcept { return runs_; }
+  [[nodiscard]] const base::Vector<Run>& runs() const noexcept { return runs_; }
 
  private:
   std::uint64_t page_bytes_;
-  std::vector<Run> runs_;
+  base::Vector<Run> runs_;
 };
 
 }  // namespace semcache::pages

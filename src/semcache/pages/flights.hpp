@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/memory/memory.hpp>
-
-#include <list>
 
 namespace semcache::pages {
 
@@ -26,6 +25,6 @@ struct Flight {
   [[nodiscard]] bool concerns(const Memory& m, ByteRange bytes) const noexcept { return host == &m && where.hull().overlaps(bytes); }
 };
 
-using Flights = std::list<Flight>;
+using Flights = base::List<Flight>;
 
 }  // namespace semcache::pages

@@ -47,7 +47,7 @@ void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit&
     } else if (directory_.exclusive(m.slot, part)) {
       visit(part, Protection::read_write);
     } else {
-      std::vector<Region> shared;
+      base::Vector<Region> shared;
       directory_.shared(m.slot, part, wanted, shared);
       if (!part.is_range()) {
         for (const Region& r : shared) visit(r, Protection::read);
@@ -69,7 +69,7 @@ void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit&
 /// Adds the demands of a matrix of several extents, whose columns may be cut, for pages that permit more now. Each piece of a column could be
 /// a mapping of the kernel's, so where many must close, all pages take the strictest demand of those.
 void HostPages::demand_columns(const Memory& m, ByteRange content, Demands& demands) const {
-  std::vector<std::pair<ByteRange, Protection>> runs;
+  base::Vector<std::pair<ByteRange, Protection>> runs;
   const std::size_t most_one_by_one = most_runs(m);
   bool too_many = false;
   Protection strictest = Protection::read_write;
@@ -116,7 +116,7 @@ void HostPages::tighten(Memory& m, ByteRange range) {
 void HostPages::restrict_columns(Memory& m, const Region& where, ByteRange content, Protection most) {
   const ByteRange hull = intersect(where.hull(), content);
   if (permit_at_most(m, hull, most)) return;
-  std::vector<ByteRange> open;
+  base::Vector<ByteRange> open;
   const std::size_t most_one_by_one = most_runs(m);
   for (std::uint64_t c = 0; c < where.columns; ++c) {
     const ByteRange column = intersect(where.column(c), content);
@@ -128,7 +128,7 @@ void HostPages::restrict_columns(Memory& m, const Region& where, ByteRange conte
 }
 
 void HostPages::restrict_to(Memory& m, ByteRange pages, Protection most) {
-  std::vector<ByteRange> laxer;
+  base::Vector<ByteRange> laxer;
   m.pages.for_each(pages, [&](ByteRange piece, PageState state) {
     if (state.protection > most) append(laxer, piece);
   });
@@ -265,10 +265,10 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
   return {};
 }
 
-std::vector<ByteRange> HostPages::begin_lock(Memory& m, ByteRange chunk) {
+base::Vector<ByteRange> HostPages::begin_lock(Memory& m, ByteRange chunk) {
   const std::uint64_t chunks = (span(m).end + registration_bytes_ - 1) / registration_bytes_;
   m.locked.resize(chunks, nullptr);
-  std::vector<ByteRange> readable;
+  base::Vector<ByteRange> readable;
   if (!watched(m)) return readable;
   m.pages.for_each(around(m, chunk), [&](ByteRange piece, PageState s) {
     if (s.protection != Protection::none) readable.push_back(piece);
@@ -285,7 +285,7 @@ std::byte* HostPages::lock(const Memory& m, ByteRange chunk) const {
   return platform_.lock_pages(address, pages.size(), [&](std::byte* other) { return locks_.register_host(other, pages.size()); });
 }
 
-void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const std::vector<ByteRange>& readable) noexcept {
+void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const base::Vector<ByteRange>& readable) noexcept {
   m.locked[chunk.begin / registration_bytes_] = name;
   m.lock_refused = m.locks_fail = name == nullptr;
   try {
@@ -302,7 +302,7 @@ void HostPages::forget_other_names(Memory& m) noexcept {
   }
 }
 
-void HostPages::unlock(const Memory& m, const std::vector<std::byte*>& names) const noexcept {
+void HostPages::unlock(const Memory& m, const base::Vector<std::byte*>& names) const noexcept {
   for (std::size_t c = 0; c < names.size(); ++c) {
     if (names[c] == nullptr) continue;
     const std::uint64_t at = c * registration_bytes_;

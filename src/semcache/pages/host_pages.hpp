@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/memory/mappings.hpp>
 #include <semcache/pages/demands.hpp>
@@ -80,16 +81,16 @@ class HostPages : PagesContext {
   /// without it. Nothing uses the chunk meanwhile, and it is inaccessible where it is watched. The device knows watched pages
   /// under another address than the program, so a copy that the program itself asks the driver for meets their protection (I8).
   /// @return the pages that could be read, for `end_lock`  @throws std::bad_alloc
-  [[nodiscard]] std::vector<ByteRange> begin_lock(Memory& m, ByteRange chunk);
+  [[nodiscard]] base::Vector<ByteRange> begin_lock(Memory& m, ByteRange chunk);
   /// Page-locks the chunk. Threads: without the engine's lock.
   /// @return the address under which the device knows it; nullptr if that was refused
   [[nodiscard]] std::byte* lock(const Memory& m, ByteRange chunk) const;
   /// Notes what `lock` returned, and opens those of the readable pages that are still fresh.
-  void end_lock(Memory& m, ByteRange chunk, std::byte* name, const std::vector<ByteRange>& readable) noexcept;
+  void end_lock(Memory& m, ByteRange chunk, std::byte* name, const base::Vector<ByteRange>& readable) noexcept;
   /// Unlocks all pages of the array if the device knows any under another address than the program. @pre no transfer uses them
   void forget_other_names(Memory& m) noexcept;
   /// Unlocks pages. Threads: any. @param names  the former content of `Memory::locked`  @pre no transfer uses the pages
-  void unlock(const Memory& m, const std::vector<std::byte*>& names) const noexcept;
+  void unlock(const Memory& m, const base::Vector<std::byte*>& names) const noexcept;
   /// Returns the end of the chunk in which the position lies.
   [[nodiscard]] std::uint64_t chunk_begin(std::uint64_t position) const noexcept { return round_down(position, registration_bytes_); }
   [[nodiscard]] std::uint64_t chunk_end(std::uint64_t position) const noexcept {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/types.hpp>
 
 #include <cstdint>
@@ -95,7 +96,7 @@ class ReadAhead {
   [[nodiscard]] ByteRange window(std::uint64_t page) const noexcept;
 
   Phase phase_;
-  std::vector<Sweep> sweeps_;
+  base::Vector<Sweep> sweeps_;
   std::size_t latest_ = SIZE_MAX;  ///< the sweep of the last plan
   std::uint64_t faults_ = 0;
   std::uint64_t unbelieved_faults_ = 0;  ///< faults of sweeps that were not believed yet

@@ -192,7 +192,7 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
   prune(q);
-  const auto event = std::make_shared<Event>(device(q), queue.id, *this, q, happened_with(q, at));
+  const auto event = std::allocate_shared<Event>(base::OwnAllocator<Event>(), device(q), queue.id, *this, q, happened_with(q, at));
   queue.recorded.emplace_back(at, event);
   queue.recorded_position.store(at);
   return event;

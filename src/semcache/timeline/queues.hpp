@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/topology.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/timeline/uses.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -269,7 +269,7 @@ class Queues : base::Uncopied {
     bool shared = false;              // more than one thread submits
     std::thread::id submitter;        // the first thread that submitted
     std::atomic<std::uint64_t> recorded_position{0};  // of the last event
-    std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
+    base::Deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
     std::array<std::atomic<std::uint64_t>, max_queues> ordered_after{};  // what later work already waits for
   };
   void submit_order(QueueIndex q, QueueIndex producer, std::uint64_t position);

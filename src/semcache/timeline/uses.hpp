@@ -2,15 +2,14 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/region.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <utility>
-#include <vector>
 
 /// When work on a device's queues happens: positions of pieces of work, which memory they use, and how far each queue is known to
 /// be. README.md defines queue, position and event.
@@ -68,16 +67,16 @@ class Uses {
   /// @pre there is room for the queue (`extend`)
   [[nodiscard]] Use& on(QueueIndex q) noexcept { return const_cast<Use&>(std::as_const(*this).on(q)); }
   [[nodiscard]] const Use& on(QueueIndex q) const noexcept {
-    return q < near_queues ? near_[q ^ first_program_queue] : far_->pieces[piece_of(q)][q % piece_queues];
+    return q < near_queues ? near_[q ^ first_program_queue] : far_->pieces[piece_of(q)]->uses[q % piece_queues];
   }
   /// Makes room for the queues below `end`. What there is stays in place, so other threads may use it meanwhile.
   /// Threads: with the engine's lock, before any thread has a number of the new queues.
   /// @throws std::bad_alloc  there may be room for some of them
   void extend(QueueIndex end) {
-    if (end > near_queues && far_ == nullptr) far_ = std::make_unique<Far>();
+    if (end > near_queues && far_ == nullptr) far_ = base::make_owned<Far>();
     for (QueueIndex q = near_queues; q < end; q += piece_queues) {
-      std::unique_ptr<Use[]>& piece = far_->pieces[piece_of(q)];
-      if (piece == nullptr) piece = std::make_unique<Use[]>(piece_queues);
+      base::Owned<Piece>& piece = far_->pieces[piece_of(q)];
+      if (piece == nullptr) piece = base::make_owned<Piece>();
     }
   }
   /// Does the first queue of a piece have this index? Otherwise there is room for it where there is room for the queue before.
@@ -92,8 +91,7 @@ class Uses {
   /// @param done  `done(queue, position)` returns whether that work is known to be done
   template <class Done>
   void note(const PartialUse& use, const Done& done) noexcept {
-    if (parts_ == nullptr) parts_.reset(new (std::nothrow) std::vector<PartialUse>());
-    if (parts_ == nullptr) return note(use.queue, use.position, use.mode);
+    if (!begin_parts()) return note(use.queue, use.position, use.mode);
     for (auto earlier = parts_->rbegin(); earlier != parts_->rend(); ++earlier) {
       if (earlier->queue != use.queue || earlier->mode != use.mode) continue;
       // A thread that waits for one of two parts must not wait for later work on the other, so they are joined within one piece of work.
@@ -112,8 +110,8 @@ class Uses {
     }
   }
   /// The partial uses. Threads: with the engine's lock.
-  [[nodiscard]] const std::vector<PartialUse>& parts() const noexcept {
-    static const std::vector<PartialUse> none;
+  [[nodiscard]] const base::Vector<PartialUse>& parts() const noexcept {
+    static const base::Vector<PartialUse> none;
     return parts_ == nullptr ? none : *parts_;
   }
   /// Return the positions on a queue of the last use of the memory or of any part of it, and of the last use that writes. They
@@ -130,11 +128,19 @@ class Uses {
     std::for_each(near_, near_ + near_queues, forget);
     if (far_ == nullptr) return;
     for (const auto& piece : far_->pieces) {
-      if (piece != nullptr) std::for_each(piece.get(), piece.get() + piece_queues, forget);
+      if (piece != nullptr) std::for_each(piece->uses, piece->uses + piece_queues, forget);
     }
   }
 
  private:
+  /// Returns whether there is memory for a list of parts.
+  [[nodiscard]] bool begin_parts() noexcept {
+    try {
+      if (parts_ == nullptr) parts_ = base::make_owned<base::Vector<PartialUse>>();
+    } catch (const std::bad_alloc&) {
+    }
+    return parts_ != nullptr;
+  }
   void count_as_whole(std::size_t first_ones) noexcept {
     const auto end = parts_->begin() + static_cast<std::ptrdiff_t>(first_ones);
     for (auto part = parts_->begin(); part != end; ++part) note(part->queue, part->position, part->mode);
@@ -150,13 +156,16 @@ class Uses {
   static_assert(near_queues % piece_queues == 0 && max_queues % piece_queues == 0, "pieces begin at multiples of their size");
   [[nodiscard]] static constexpr QueueIndex piece_of(QueueIndex q) noexcept { return (q - near_queues) / piece_queues; }
 
+  struct Piece {
+    Use uses[piece_queues];
+  };
   struct Far {
-    std::unique_ptr<Use[]> pieces[(max_queues - near_queues) / piece_queues];
+    base::Owned<Piece> pieces[(max_queues - near_queues) / piece_queues];
   };
   /// The program's first queue lies in front, so that a launch on it touches one cache line of each array.
   Use near_[near_queues];
-  std::unique_ptr<Far> far_;
-  std::unique_ptr<std::vector<PartialUse>> parts_;  ///< nullptr: none so far
+  base::Owned<Far> far_;
+  base::Owned<base::Vector<PartialUse>> parts_;  ///< nullptr: none so far
 };
 
 }  // namespace semcache::timeline

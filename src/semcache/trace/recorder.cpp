@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/trace/recorder.hpp>
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/topology.hpp>
 #include <semcache/trace/detail/call_stack.hpp>
 #include <semcache/trace/detail/symbol.hpp>
@@ -103,7 +104,9 @@ struct Recorder::Links {
 
 /// The counters of a label are made at its first count, because most labels of a program with many never move.
 struct Recorder::LabelEntry {
-  ~LabelEntry() { delete cells.load(); }
+  ~LabelEntry() {
+    if (Cells* const own = cells.load(); own != nullptr) base::OwnDelete()(own);
+  }
   std::atomic<const char*> text{nullptr};  // of the key in `label_ids_`
   std::atomic<Cells*> cells{nullptr};
 };
@@ -120,7 +123,7 @@ struct Recorder::Names {
   };
   std::uint32_t numbered_sites = 0;
   std::mutex mutex;
-  std::unordered_map<detail::CallStack, CallSite, detail::HashOfCallStack> call_sites;
+  base::HashMap<detail::CallStack, CallSite, detail::HashOfCallStack> call_sites;
   CallSite other_call_sites;
   struct Unknown {
     std::uint64_t count;
@@ -184,9 +187,11 @@ Recorder::Cells* Recorder::cells(LabelId label) noexcept {
     counted_labels_.fetch_sub(1, std::memory_order_relaxed);
     return other_labels_.get();
   }
-  Cells* made = new (std::nothrow) Cells;
-  if (made != nullptr && found->cells.compare_exchange_strong(own, made, std::memory_order_acq_rel)) return made;
-  delete made;  // no memory, or another thread made them first
+  try {
+    base::Owned<Cells> made = base::make_owned<Cells>();
+    if (found->cells.compare_exchange_strong(own, made.get(), std::memory_order_acq_rel)) return made.release();
+  } catch (const std::bad_alloc&) {
+  }
   counted_labels_.fetch_sub(1, std::memory_order_relaxed);
   return own != nullptr ? own : other_labels_.get();
 }

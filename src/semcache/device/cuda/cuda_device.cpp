@@ -133,7 +133,7 @@ class CudaDevice final : public Device {
       return note(reservations_, address, size, [&] { return api_.cuMemAddressFree(address, size); });
     }
     check(result, "cuMemAddressReserve");
-    throw DeviceError("CUDA device: no addresses");
+    throw DeviceError("CUDA device " + std::to_string(ordinal_) + ": no addresses");
   }
 
   void release(std::byte* base, std::uint64_t bytes) noexcept override {
@@ -449,7 +449,8 @@ class CudaDevice final : public Device {
     void* address = nullptr;
     const CUresult result = api_.cuMemHostAlloc(&address, std::max<std::uint64_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
-      throw OutOfMemory("the host has no page-locked memory for a staging buffer of " + std::to_string(bytes) + " bytes. Free memory of the host",
+      throw OutOfMemory("CUDA device " + std::to_string(ordinal_) + ": the host has no page-locked memory for a staging buffer of " +
+                            std::to_string(bytes) + " bytes. Free memory of the host",
                         bytes, 0);
     check(result, "cuMemHostAlloc");
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -573,8 +574,8 @@ class CudaDevice final : public Device {
       return value;
     };
     if (attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 0)
-      throw DeviceError(name_ + " has no virtual memory management (cuMemMap), which SemCache needs. Use another GPU or driver, or compute "
-                        "without a GPU (SEMCACHE_DEVICE=emulated)");
+      throw DeviceError("CUDA device " + std::to_string(ordinal_) + " (" + name_ + ") has no virtual memory management (cuMemMap), which SemCache "
+                        "needs. Use another GPU or driver, or compute without a GPU (SEMCACHE_DEVICE=emulated)");
     reaches_pageable_ = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
     most_blocks_ = 8 * static_cast<unsigned>(std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1));
 
@@ -643,7 +644,7 @@ class CudaDevice final : public Device {
   [[nodiscard]] CUstream stream_of(QueueId queue) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
-                     "CUDA device: queue " + std::to_string(queue.value) + " is not open");
+                     "CUDA device " + std::to_string(ordinal_) + ": queue " + std::to_string(queue.value) + " is not open");
     return queues_[queue.value].stream;
   }
 

@@ -400,7 +400,8 @@ class EmulatedDevice final : public Device {
   std::byte* allocate_staging(std::uint64_t bytes) override {
     std::byte* const address = allocate_aligned(bytes);
     if (address == nullptr)
-      throw OutOfMemory("the host has no memory for a staging buffer of " + std::to_string(bytes) + " bytes. Free memory of the host", bytes, 0);
+      throw OutOfMemory(name() + ": the host has no memory for a staging buffer of " + std::to_string(bytes) + " bytes. Free memory of the host", bytes,
+                        0);
     return address;
   }
 
@@ -447,7 +448,7 @@ class EmulatedDevice final : public Device {
   VirtualClock::Queue time_of(QueueId queue) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
-                     "emulated device: queue " + std::to_string(queue.value) + " is not open");
+                     name() + ": queue " + std::to_string(queue.value) + " is not open");
     return queues_[queue.value].time;
   }
 

@@ -90,7 +90,7 @@ void Userfaultfd::forget() noexcept {
   descriptor_ = -1;
 }
 
-void Userfaultfd::take(std::vector<Fault>& faults) {
+void Userfaultfd::take(base::Vector<Fault>& faults) {
   uffd_msg messages[16];
   for (;;) {
     const ssize_t n = ::read(descriptor_, messages, sizeof messages);

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/own_memory.hpp>
 #include <semcache/base/types.hpp>
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace semcache::platform::detail {
 
@@ -31,7 +31,7 @@ class Userfaultfd : base::Uncopied {
   /// Returns the descriptor, which becomes readable when a thread has faulted.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   /// Appends all faults that have not been taken yet. Does not wait. @throws SystemError  the descriptor cannot be read
-  void take(std::vector<Fault>& faults);
+  void take(base::Vector<Fault>& faults);
 
   [[nodiscard]] int watch(std::uintptr_t begin, std::uint64_t bytes) noexcept;
   /// Ends the watch of a range. Also makes its write-protected pages writable, and wakes threads that sleep there.

@@ -122,8 +122,8 @@ bool UserfaultfdPlatform::make_usable(std::byte* address, std::uint64_t bytes, P
 
 // --- states ----------------------------------------------------------------------------------------------------------
 
-std::vector<UserfaultfdPlatform::Piece> UserfaultfdPlatform::pieces(std::uintptr_t begin, std::uintptr_t end) const {
-  std::vector<Piece> out;
+base::Vector<UserfaultfdPlatform::Piece> UserfaultfdPlatform::pieces(std::uintptr_t begin, std::uintptr_t end) const {
+  base::Vector<Piece> out;
   if (begin >= end) return out;
   for (auto it = std::prev(protections_.upper_bound(begin)); it != protections_.end() && it->first < end; ++it) {
     const auto next = std::next(it);
@@ -185,9 +185,9 @@ int UserfaultfdPlatform::change(const Piece& piece, Protection to) {
 
 // --- where the content is --------------------------------------------------------------------------------------------
 
-std::vector<ByteRange> UserfaultfdPlatform::present(std::uintptr_t begin, std::uintptr_t end) const {
+base::Vector<ByteRange> UserfaultfdPlatform::present(std::uintptr_t begin, std::uintptr_t end) const {
   constexpr std::uint64_t in_memory_or_swapped = std::uint64_t{3} << 62;
-  std::vector<ByteRange> runs;
+  base::Vector<ByteRange> runs;
   std::uint64_t entries[512];
   for (std::uintptr_t at = begin; at < end;) {
     const std::uint64_t pages = std::min<std::uint64_t>(std::size(entries), (end - at) / page_bytes());
@@ -244,7 +244,7 @@ void UserfaultfdPlatform::replace(std::uintptr_t to, const std::byte* from, std:
   bring_back(begin, end);
 }
 
-std::vector<UserfaultfdPlatform::Piece> UserfaultfdPlatform::pieces_now(const std::byte* begin,
+base::Vector<UserfaultfdPlatform::Piece> UserfaultfdPlatform::pieces_now(const std::byte* begin,
                                                                         std::uint64_t bytes) const {
   const Lock lock(mutex);
   return pieces(number(begin), number(begin) + bytes);
@@ -256,7 +256,7 @@ std::vector<UserfaultfdPlatform::Piece> UserfaultfdPlatform::pieces_now(const st
 void UserfaultfdPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   const base::TakesTime work;
   if (!in_arena(to)) return LinuxPlatform::write_behind(to, from, bytes);
-  std::vector<std::byte> buffer;
+  base::Vector<std::byte> buffer;
   for (const Piece& piece : pieces_now(to, bytes)) {
     const std::byte* source = from + (piece.begin - number(to));
     const std::uint64_t n = piece.end - piece.begin;
@@ -277,7 +277,7 @@ void UserfaultfdPlatform::write_behind(std::byte* to, const std::byte* from, std
 void UserfaultfdPlatform::read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   const base::TakesTime work;
   if (!in_arena(from)) return LinuxPlatform::read_behind(to, from, bytes);
-  std::vector<std::byte> buffer;
+  base::Vector<std::byte> buffer;
   for (const Piece& piece : pieces_now(from, bytes)) {
     std::byte* target = to + (piece.begin - number(from));
     const std::uint64_t n = piece.end - piece.begin;

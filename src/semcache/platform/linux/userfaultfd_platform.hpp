@@ -5,10 +5,6 @@
 #include <semcache/platform/linux/linux_platform.hpp>
 #include <semcache/platform/linux/userfaultfd.hpp>
 
-#include <map>
-#include <set>
-#include <vector>
-
 namespace semcache::platform {
 
 /// Host pages that userfaultfd watches. Each object has one arena. README.md lists which pages are in which state.
@@ -59,22 +55,22 @@ class UserfaultfdPlatform final : public LinuxPlatform {
     return begin_ <= at && at < end_;
   }
   [[nodiscard]] std::uintptr_t aside(std::uintptr_t page) const noexcept { return page - begin_ + aside_; }
-  [[nodiscard]] std::vector<Piece> pieces(std::uintptr_t begin, std::uintptr_t end) const;
+  [[nodiscard]] base::Vector<Piece> pieces(std::uintptr_t begin, std::uintptr_t end) const;
   void note(std::uintptr_t begin, std::uintptr_t end, Protection protection);
   [[nodiscard]] int change(const Piece& piece, Protection to);
   void put_aside(std::uintptr_t begin, std::uintptr_t end);
   void bring_back(std::uintptr_t begin, std::uintptr_t end);
   void replace(std::uintptr_t to, const std::byte* from, std::uint64_t bytes);
-  [[nodiscard]] std::vector<Piece> pieces_now(const std::byte* begin, std::uint64_t bytes) const;
-  [[nodiscard]] std::vector<ByteRange> present(std::uintptr_t begin, std::uintptr_t end) const;
+  [[nodiscard]] base::Vector<Piece> pieces_now(const std::byte* begin, std::uint64_t bytes) const;
+  [[nodiscard]] base::Vector<ByteRange> present(std::uintptr_t begin, std::uintptr_t end) const;
 
   detail::Userfaultfd userfaultfd_;
   const int page_map_;
   std::uintptr_t begin_ = 0;
   std::uintptr_t end_ = 0;                              ///< end of the usable addresses; those behind it are inaccessible
   std::uintptr_t aside_ = 0;                            ///< begin of as many addresses again, which hold closed pages
-  std::map<std::uintptr_t, Protection> protections_;    ///< each entry holds from its address to the next entry
-  std::set<std::uintptr_t> declined_;
+  base::Map<std::uintptr_t, Protection> protections_;    ///< each entry holds from its address to the next entry
+  base::Set<std::uintptr_t> declined_;
   bool stopped_ = false;
 };
 

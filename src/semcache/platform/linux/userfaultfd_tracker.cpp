@@ -22,7 +22,6 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -125,9 +124,9 @@ class UserfaultfdTracker final : public Tracker {
 
   std::mutex mutex_;  ///< guards the members below
   std::condition_variable changed_;
-  std::vector<Fault> taken_;
-  std::deque<Fault> waiting_;
-  std::vector<Fault> served_;  ///< each but the first is served within the service of the one before, which waits for its thread
+  base::Vector<Fault> taken_;
+  base::Deque<Fault> waiting_;
+  base::Vector<Fault> served_;  ///< each but the first is served within the service of the one before, which waits for its thread
   std::uint64_t steps_ = 0;     ///< how many services of faults have begun, plus how many have ended
   bool looked_after_ = false;
   bool stopping_ = false;

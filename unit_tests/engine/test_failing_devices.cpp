@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Every call of the second of three devices fails once, in each operation that needs that device: the error names the device, no content
+/// changes, and the same operation then succeeds.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+using Columns = engine::Copies::Columns;
+using Stream = FakeDevice::Stream;
+
+const std::uint64_t page = page_bytes();
+const std::uint64_t size = 5 * page + 96;
+char keys[4];
+Stream stream(std::uint32_t device) { return {&keys[device], device}; }
+
+/// Three devices, and what the bytes of their arrays must be.
+struct Three : Program {
+  using Content = std::function<std::byte(std::uint64_t)>;
+
+  explicit Three(const Options& options) : Program(options) {}
+  static Content written(std::uint64_t seed) {
+    return [seed](std::uint64_t i) { return mix(seed, i); };
+  }
+  Memory& array(std::uint32_t device, std::uint64_t seed) {
+    Memory& m = on_device(size, device);
+    overwrite(m, seed);
+    return m;
+  }
+  Memory& mirror(std::uint64_t seed, Memory* partner = nullptr) {
+    Memory& m = on_host(size, partner);
+    host_write(m, m.all(), seed);
+    content[&m] = written(seed);
+    if (partner != nullptr) content[partner] = written(seed);
+    return m;
+  }
+  void overwrite(Memory& m, std::uint64_t seed) {
+    kernel_write(stream(m.space.value - 1), m, m.all(), seed);
+    content[&m] = written(seed);
+  }
+  void becomes(Memory& to, Memory& from) {
+    copy(to, from);
+    content[&to] = content[&from];
+  }
+  /// Lets a kernel of this device read the array.
+  void use(Memory& m, std::uint32_t device) {
+    launch(stream(device), {{&m, false}}, [] {});
+  }
+  void expect_content() {
+    for (const auto& [m, expected] : content) {
+      const std::vector<std::byte> all = m->on_host() ? host_content(*m) : device_content(stream(m->space.value - 1), *m);
+      for (std::uint64_t i = 0; i < m->bytes; ++i) {
+        ASSERT_EQ(all[i], expected(i)) << "byte " << i << (m->on_host() ? " on the host" : " on device " + std::to_string(m->space.value - 1));
+      }
+    }
+  }
+
+  std::map<Memory*, Content> content;
+  Memory* a = nullptr;
+  Memory* b = nullptr;
+  Memory* h = nullptr;
+  std::vector<std::byte> foreign = std::vector<std::byte>(size, std::byte{7});
+};
+
+struct Case {
+  const char* name;
+  Three::Options options;
+  std::function<void(Three&)> prepare;
+  std::function<void(Three&)> operation;
+};
+
+Three::Options three() {
+  Three::Options o = Program::defaults();
+  o.devices = 3;
+  return o;
+}
+Three::Options apart() {
+  Three::Options o = three();
+  o.device.peer_access = false;
+  return o;
+}
+Three::Options staged(Three::Options o = three()) {
+  o.device.registers_host = false;
+  return o;
+}
+Three::Options checking_writes() {
+  Three::Options o = three();
+  o.engine.check_writes = true;
+  return o;
+}
+/// The second device has room for two arrays and no more.
+Three::Options full() {
+  Three::Options o = three();
+  const std::uint64_t two = 2 * round_up(size, o.device.granularity_bytes);
+  o.engine.device_budgets = {4u << 20, two, 4u << 20};
+  return o;
+}
+
+const std::vector<Case>& cases() {
+  const auto from_host = [](Three& p) {
+    p.h = &p.mirror(1);
+    p.b = &p.on_device(size, 1);
+    p.becomes(*p.b, *p.h);
+  };
+  const auto from_device = [](std::uint32_t source, std::uint32_t target) {
+    return [=](Three& p) {
+      p.a = &p.array(source, 1);
+      p.b = &p.array(target, 2);
+      p.becomes(*p.b, *p.a);
+    };
+  };
+  const auto to_host = [](Three& p) {
+    p.b = &p.on_device(size, 1);
+    p.h = &p.mirror(1, p.b);
+    p.overwrite(*p.b, 2);
+    p.content[p.h] = Three::written(2);
+  };
+  const auto use_on = [](std::uint32_t device) { return [=](Three& p) { p.use(*p.b, device); }; };
+  const auto read_on_host = [](Three& p) { p.engine().access(*p.h, p.h->all(), Access::read); };
+  const auto nothing = [](Three&) {};
+  static const std::vector<Case> all{
+      {"an allocation", three(), nothing, [](Three& p) { (void)p.on_device(size, 1); }},
+      {"the first kernel on a stream", three(), nothing, [](Three& p) { (void)p.queue(&keys[3], 1); }},
+      {"a kernel that needs the host's content", three(), from_host, use_on(1)},
+      {"the same, staged", staged(), from_host, use_on(1)},
+      {"a kernel that needs another device's content", three(), from_device(0, 1), use_on(1)},
+      {"a kernel of another device that needs its content", three(), from_device(1, 2), use_on(2)},
+      {"to it without peer access", apart(), from_device(0, 1), use_on(1)},
+      {"from it without peer access", apart(), from_device(1, 2), use_on(2)},
+      {"a kernel of another device that uses its array", three(), from_host, use_on(2)},
+      {"a kernel that needs a fill", three(),
+       [](Three& p) {
+         p.b = &p.on_device(size, 1);
+         p.fill(*p.b, 9);
+         p.content[p.b] = [](std::uint64_t) { return std::byte{9}; };
+       },
+       use_on(1)},
+      {"a kernel that overwrites what another device wants", three(), from_device(1, 2), [](Three& p) { p.overwrite(*p.a, 3); }},
+      {"a kernel for which another array must leave", full(),
+       [](Three& p) {
+         p.a = &p.array(1, 1);
+         p.b = &p.array(1, 2);
+         p.h = &p.mirror(3);
+         p.becomes(*p.a, *p.h);
+         p.a = &p.on_device(size, 1);
+       },
+       [](Three& p) { p.overwrite(*p.a, 4); }},
+      {"a read of the host", three(), to_host, read_on_host},
+      {"a read of the host, staged", staged(), to_host, read_on_host},
+      {"settling everything", three(), to_host, [](Three& p) { p.engine().host_access.settle_all(); }},
+      {"a copy to memory of the program's own", three(), to_host,
+       [](Three& p) {
+         p.engine().copies.copy(p.foreign.data(), p.b->address, size);
+         for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(p.foreign[i], Machine::mix(2, i));
+       }},
+      {"a copy from memory of the program's own", three(), to_host,
+       [](Three& p) {
+         p.engine().copies.copy(p.b->address, p.foreign.data(), size);
+         p.content[p.b] = p.content[p.h] = [](std::uint64_t) { return std::byte{7}; };
+       }},
+      {"columns", three(),
+       [](Three& p) {
+         p.h = &p.mirror(1);
+         p.b = &p.array(1, 2);
+       },
+       [](Three& p) {
+         p.engine().copies.copy(p.b->address, p.h->address, Columns{page / 2, 5, page, page});
+         p.content[p.b] = [](std::uint64_t i) { return Machine::mix(i < 5 * page && i % page < page / 2 ? 1 : 2, i); };
+         p.use(*p.b, 1);
+       }},
+      {"a kernel that may write, whose writes are checked", checking_writes(), from_host, [](Three& p) { p.overwrite(*p.b, 2); }},
+      {"a read of the host behind a kernel of other code", three(),
+       [to_host](Three& p) {
+         to_host(p);
+         p.engine().foreign_uses.native_capture(*p.b, timeline::Mode::writes);
+         p.device().launch(stream(1), {}, [] {});
+       },
+       read_on_host},
+  };
+  return all;
+}
+
+/// Runs the operation, whose k-th call of the second device fails. Returns false if it makes fewer calls.
+bool run_with_failure(const Case& c, std::uint64_t k, bool once_more, std::set<std::string>& failed) {
+  Three p(c.options);
+  c.prepare(p);
+  p.device().fail_call(k, FakeDevice::call_all, 1);
+  std::string error;
+  try {
+    c.operation(p);
+  } catch (const Error& e) {
+    error = e.what();
+  }
+  const bool happened = !p.device().failure_pending();
+  p.device().fail_call(0, 0);
+  SCOPED_TRACE(p.device().failed + " fails: " + (error.empty() ? "no error" : error));
+  EXPECT_TRUE(happened || error.empty());
+  EXPECT_TRUE(error.empty() || error.find("device 1") != std::string::npos);
+  p.engine().audit();
+  if (!error.empty()) failed.insert(p.device().failed);
+  if (!error.empty() && once_more) {
+    EXPECT_NO_THROW(c.operation(p));
+  }
+  p.expect_content();
+  return happened;
+}
+
+TEST(FailingDevices, EachCallOfTheSecondDeviceFailsOnce) {
+  std::set<std::string> failed;
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    for (std::uint64_t k = 1;; ++k) {
+      SCOPED_TRACE(k);
+      const bool happened = run_with_failure(c, k, false, failed);
+      if (!happened || HasFailure()) break;
+      (void)run_with_failure(c, k, true, failed);
+    }
+    if (HasFailure()) return;
+  }
+  // The first device page-locks the host's pages for all.
+  const std::set<std::string> all{"adopt_queue", "allocate_staging", "complete", "copy_from_device", "copy_to_device", "copy_within_device", "digest",
+                                  "fill", "map", "record", "synchronize", "synchronize_device", "synchronize_queue", "wait"};
+  EXPECT_EQ(failed, all) << "calls that an operation has not survived";
+}
+
+/// Queues of its own, and what an engine asks a device while it is made.
+TEST(FailingDevices, EachCallWhileAnEngineIsMade) {
+  for (std::uint64_t k = 1;; ++k) {
+    SCOPED_TRACE(k);
+    const auto found = [](const std::string& text) { ADD_FAILURE() << text; };
+    std::vector<std::unique_ptr<device::Device>> devices;
+    auto home = std::make_unique<FakeDevice>(FakeDevice::Options(), found);
+    FakeDevice& world = *home;
+    devices.push_back(std::move(home));
+    while (devices.size() < 3) devices.push_back(std::make_unique<FakePeer>(world));
+    trace::Recorder recorder;
+    world.fail_call(k, FakeDevice::call_all, 1);
+    try {
+      engine::Engine made(std::move(devices), std::make_unique<FakePlatform>(FakePlatform::Options(), found), recorder, {});
+      EXPECT_TRUE(world.failure_pending());
+      EXPECT_GT(k, 3u) << "no queue was made";
+      return;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("device 1"), std::string::npos) << e.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace semcache::fakes
