@@ -121,6 +121,7 @@ void FakePeer::release(std::byte* base, std::uint64_t bytes) noexcept {
 }
 
 void FakePeer::map(std::byte* address, std::uint64_t bytes, bool closed) {
+  world_.takes_long("map");
   world_.arrived_in(FakeWorld::call_map);
   const Lock lock(world_.mutex_);
   world_.may_fail(FakeWorld::call_map, "map");
@@ -141,6 +142,7 @@ void FakePeer::map(std::byte* address, std::uint64_t bytes, bool closed) {
 }
 
 void FakePeer::unmap(std::byte* address, std::uint64_t bytes) noexcept {
+  world_.takes_long("unmap");
   const Lock lock(world_.mutex_);
   const auto at = static_cast<std::uint64_t>(address - world_.base_);
   const auto made = world_.maps_.find(address);
@@ -200,6 +202,7 @@ bool FakeWorld::usable(const std::byte* p, std::uint64_t bytes) const {
 }
 
 std::byte* FakePeer::allocate(std::uint64_t bytes) {
+  world_.takes_long("allocate");
   world_.arrived_in(FakeWorld::call_allocate);
   const Lock lock(world_.mutex_);
   world_.may_fail(FakeWorld::call_allocate, "allocate");
@@ -210,6 +213,7 @@ std::byte* FakePeer::allocate(std::uint64_t bytes) {
 }
 
 void FakePeer::deallocate(std::byte* address) noexcept {
+  world_.takes_long("deallocate");
   const Lock lock(world_.mutex_);
   const auto it = world_.allocations_.find(address);
   if (it == world_.allocations_.end() || it->second.device != index_) {
@@ -222,6 +226,7 @@ void FakePeer::deallocate(std::byte* address) noexcept {
 }
 
 std::byte* FakePeer::allocate_staging(std::uint64_t bytes) {
+  world_.takes_long("allocate_staging");
   world_.arrived_in(FakeWorld::call_staging);
   const Lock lock(world_.mutex_);
   world_.may_fail(FakeWorld::call_staging, "allocate_staging");
@@ -231,6 +236,7 @@ std::byte* FakePeer::allocate_staging(std::uint64_t bytes) {
 }
 
 void FakePeer::deallocate_staging(std::byte* address) noexcept {
+  world_.takes_long("deallocate_staging");
   const Lock lock(world_.mutex_);
   const auto it = world_.staging_.find(address);
   if (it == world_.staging_.end()) {
@@ -243,6 +249,7 @@ void FakePeer::deallocate_staging(std::byte* address) noexcept {
 }
 
 bool FakePeer::register_host(std::byte* address, std::uint64_t bytes) noexcept {
+  world_.takes_long("register_host");
   const Lock lock(world_.mutex_);
   if (!world_.options_.registers_host || world_.fails(FakeWorld::call_register)) return false;
   for (const auto& [p, n] : world_.registered_) {
@@ -253,6 +260,7 @@ bool FakePeer::register_host(std::byte* address, std::uint64_t bytes) noexcept {
 }
 
 void FakePeer::unregister_host(std::byte* address) noexcept {
+  world_.takes_long("unregister_host");
   world_.arrived_in(FakeWorld::call_register);
   const Lock lock(world_.mutex_);
   const auto it = world_.registered_.find(address);
