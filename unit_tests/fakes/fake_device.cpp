@@ -122,6 +122,7 @@ void FakePeer::release(std::byte* base, std::uint64_t bytes) noexcept {
 }
 
 void FakePeer::map(std::byte* address, std::uint64_t bytes, bool closed) {
+  world_.takes_long("map");
   world_.arrived_in(FakeWorld::call_map);
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_map, "map");
@@ -142,6 +143,7 @@ void FakePeer::map(std::byte* address, std::uint64_t bytes, bool closed) {
 }
 
 void FakePeer::unmap(std::byte* address, std::uint64_t bytes) noexcept {
+  world_.takes_long("unmap");
   const Lock lock(world_.mutex_);
   const auto at = static_cast<std::uint64_t>(address - world_.base_);
   const auto made = world_.maps_.find(address);
@@ -201,6 +203,7 @@ bool FakeWorld::usable(const std::byte* p, std::uint64_t bytes) const {
 }
 
 std::byte* FakePeer::allocate(std::uint64_t bytes) {
+  world_.takes_long("allocate");
   world_.arrived_in(FakeWorld::call_allocate);
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_allocate, "allocate");
@@ -211,6 +214,7 @@ std::byte* FakePeer::allocate(std::uint64_t bytes) {
 }
 
 void FakePeer::deallocate(std::byte* address) noexcept {
+  world_.takes_long("deallocate");
   const Lock lock(world_.mutex_);
   const auto it = world_.allocations_.find(address);
   if (it == world_.allocations_.end() || it->second.device != index_) {
@@ -223,6 +227,7 @@ void FakePeer::deallocate(std::byte* address) noexcept {
 }
 
 std::byte* FakePeer::allocate_staging(std::uint64_t bytes) {
+  world_.takes_long("allocate_staging");
   world_.arrived_in(FakeWorld::call_staging);
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_staging, "allocate_staging");
@@ -232,6 +237,7 @@ std::byte* FakePeer::allocate_staging(std::uint64_t bytes) {
 }
 
 void FakePeer::deallocate_staging(std::byte* address) noexcept {
+  world_.takes_long("deallocate_staging");
   const Lock lock(world_.mutex_);
   const auto it = world_.staging_.find(address);
   if (it == world_.staging_.end()) {
@@ -244,6 +250,7 @@ void FakePeer::deallocate_staging(std::byte* address) noexcept {
 }
 
 bool FakePeer::register_host(std::byte* address, std::uint64_t bytes) noexcept {
+  world_.takes_long("register_host");
   const Lock lock(world_.mutex_);
   if (!world_.options_.registers_host || world_.fails(FakeWorld::call_register, "register_host", index_)) return false;
   for (const auto& [p, n] : world_.registered_) {
@@ -254,6 +261,7 @@ bool FakePeer::register_host(std::byte* address, std::uint64_t bytes) noexcept {
 }
 
 void FakePeer::unregister_host(std::byte* address) noexcept {
+  world_.takes_long("unregister_host");
   world_.arrived_in(FakeWorld::call_register);
   const Lock lock(world_.mutex_);
   const auto it = world_.registered_.find(address);

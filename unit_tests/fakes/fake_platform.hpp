@@ -85,7 +85,10 @@ class FakePlatform final : public platform::Platform {
     if (watch_) watch_(address, bytes, true);
     std::memset(address, 0, bytes);
   }
+  /// Called before each call that takes long: looking at the process's mappings, and moving pages.
+  std::function<void(const char* what)> slow;
   [[nodiscard]] std::string why_not_adoptable(const std::byte* address, std::uint64_t bytes) const override {
+    if (slow) slow("why_not_adoptable");
     const auto begin = reinterpret_cast<std::uintptr_t>(address), page = static_cast<std::uintptr_t>(options_.page_bytes);
     const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + bytes) / page * page;
     if (first >= last) return "";
@@ -93,11 +96,15 @@ class FakePlatform final : public platform::Platform {
     const Table& table = table_of(pages, last - first);
     return &table != &table_ && &table != &second_ ? "" : "not lent";
   }
-  [[nodiscard]] bool is_mapped(const std::byte*, std::uint64_t) const noexcept override { return lent_is_mapped; }
+  [[nodiscard]] bool is_mapped(const std::byte*, std::uint64_t) const noexcept override {
+    if (slow) slow("is_mapped");
+    return lent_is_mapped;
+  }
   [[nodiscard]] platform::Protection protection_at(const std::byte* address) const noexcept override { return protection(address); }
   void advise_huge(std::byte*, std::uint64_t) noexcept override {}
   /// Locks the pages under their own address. Until `lock` returns they count as moved elsewhere: any use of them fails the test.
   [[nodiscard]] std::byte* lock_pages(std::byte* address, std::uint64_t bytes, const std::function<bool(std::byte*)>& lock) override {
+    if (slow) slow("lock_pages");
     const auto closed = [&] {
       bool all = true;
       for (std::uint64_t at = 0; at < bytes; at += options_.page_bytes) all = all && protection(address + at) == platform::Protection::none;

@@ -98,7 +98,7 @@ listed(
     ("an arrival overwrites what others hold", "write_in 0 as UINT32_MAX #2"))
 listed(
     "engine/foreign_uses.cpp",
-    ("what a call overwrites counts as held until the call is made", "begin_foreign_call set overwritten #1"),
+    ("what a call overwrites counts as held until the call is made", "prepare set overwritten #1"),
     ("nobody knows on which stream a kernel of other code runs", "end_foreign_call if known false #2"))
 listed(
     "engine/derivations.cpp",
@@ -261,7 +261,8 @@ CHANCE = "Transactions.ManyThreads*:TileAttacks.OfRandomShapes*"
 # Tests that take so long, some ten seconds each, that they are run where all tests are asked for (--thorough, --everything) and nowhere else. Others
 # do the same with another configuration.
 LONG = ("AllocFailure.Gpu*:AllocFailure.SixGpus:AllocFailure.Emulated:AllocFailure.Checked:AllocFailure.Guarded?*:"
-        "FreedMeanwhile.Gpu*:FreedMeanwhile.CheckedWrites")
+        "FreedMeanwhile.Gpu*:FreedMeanwhile.CheckedWrites:ChangedMeanwhile.Gpu*:ChangedMeanwhile.CheckedWrites:"
+        "ChangedMeanwhile.WriteThrough")
 
 # Tests that notice most mutants of such names: they are run first.
 FIRST = [
@@ -322,8 +323,6 @@ UNNOTICED = {
     "engine/foreign_uses.cpp is_right return false #1": _COST + "pages that are open are looked at once more",
     "engine/projection.cpp open_part project_later #1": _TWICE + "pin lists each operand that is not ready",
     "engine/projection.cpp open_part add #1": _ESTIMATE,
-    "engine/host_access.cpp open_columns project #1": _RACE + "a launch that reads the flags before the transaction's end",
-    "engine/host_access.cpp open_pages project #1": _TWICE + "at the transaction's end, before anybody else has the lock",
     "engine/host_access.cpp open_for_device flights_of #1":
         _TWICE + "by open_mirror; copies to and from a mirror that was open before have ended when their calls return",
     "engine/launches.cpp is_recording return true #1": _OUTSIDE,

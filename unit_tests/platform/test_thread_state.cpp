@@ -53,6 +53,39 @@ TEST(ThreadState, IsOneOfItsOwnForEachOfMoreThreadsThanATableHas) {
   for (std::thread& t : threads) t.join();
 }
 
+TEST(ThreadState, TellsWhetherOtherThreadsHaveCallsUnderWay) {
+  EXPECT_EQ(begin_call(), 0);
+  EXPECT_EQ(begin_call(), 1);
+  EXPECT_EQ(calls_under_way(), 2);
+  EXPECT_FALSE(others_call()) << "the thread's own calls do not count";
+  std::atomic<int> step{0};
+  const auto reaches = [&](int which) {
+    while (step.load() < which) ::usleep(100);
+  };
+  std::thread other([&] {
+    EXPECT_EQ(begin_call(), 0);
+    EXPECT_TRUE(others_call());
+    step = 1;
+    reaches(2);
+    end_call();
+    EXPECT_EQ(calls_under_way(), 0);
+    step = 3;
+    reaches(4);
+    (void)begin_call();  // the thread ends within a call
+  });
+  reaches(1);
+  EXPECT_TRUE(others_call());
+  step = 2;
+  reaches(3);
+  EXPECT_FALSE(others_call());
+  step = 4;
+  other.join();
+  while (others_call()) ::usleep(100);  // the kernel may need a moment to forget the thread
+  end_call();
+  end_call();
+  EXPECT_EQ(calls_under_way(), 0);
+}
+
 TEST(ThreadState, PlacesOfThreadsThatHaveEndedAreTakenOver) {
   std::set<const void*> states;
   for (int round = 0; round < 3000; ++round) {

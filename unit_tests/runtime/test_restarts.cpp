@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -103,6 +107,163 @@ TEST(Restarts, InOtherThreadsLeaveNothingBehind) {
     EXPECT_EQ(outlived[static_cast<std::size_t>(round)][0], round);
     deallocate(outlived[static_cast<std::size_t>(round)]);
   }
+}
+
+/// Waits until another thread has got far enough.
+void wait_until(const std::atomic<bool>& reached) {
+  while (!reached) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+constexpr auto a_while = std::chrono::milliseconds(20);
+
+/// What a thread does while a kernel of another thread still writes the array that it needs.
+struct Meanwhile {
+  const char* name;
+  std::function<void(int* device, int* side, int* copy)> call;
+};
+
+/// A kernel is under way, another thread waits for its result, and a third one ends the runtime. Both get what they want first. A thread
+/// that begins a call meanwhile gets the next runtime.
+TEST(Restarts, WaitForTheCallsOfOtherThreads) {
+  const Meanwhile cases[] = {
+      {"a launch alone", [](int*, int*, int*) {}},
+      {"a fault that reads", [](int*, int* side, int*) { EXPECT_EQ(side[n - 1], 7); }},
+      {"a fault that writes", [](int*, int* side, int*) { side[n - 1] = 7; }},
+      {"a copy", [](int* device, int*, int* copied) { copy(copied, device, n * sizeof(int), queue_of(nullptr)); }},
+      {"a copy of the side", [](int*, int* side, int* copied) { copy(copied, side, n * sizeof(int), queue_of(nullptr)); }},
+      {"an announced access", [](int*, int* side, int*) { access(side, n * sizeof(int), Access::read); }},
+      {"an announced access on the device", [](int* device, int*, int*) { access(device, n * sizeof(int), Access::read); }},
+      {"settling", [](int*, int*, int*) { semcache::settle(); }},
+  };
+  for (const Meanwhile& c : cases) {
+    SCOPED_TRACE(c.name);
+    const std::string name = c.name;
+    auto* const device = static_cast<int*>(allocate_device("array", n * sizeof(int)));
+    auto* const side = static_cast<int*>(allocate_host("side", n * sizeof(int), device));
+    auto* const copied = static_cast<int*>(allocate_host("copy", n * sizeof(int), nullptr));
+    const std::uint64_t before = epoch();
+    std::atomic<bool> launched{false}, ends{false}, called{false}, launch_ended{false};
+    std::thread launches([&] {
+      {
+        const Capture written{device, nullptr, 0, true, false};
+        const Launch launch(queue_of(&launches), "kernel", &written, 1);
+        launched = true;
+        wait_until(ends);
+        std::this_thread::sleep_for(a_while);
+        std::fill_n(device, n, 7);
+        EXPECT_EQ(epoch(), before);
+        launch_ended = true;
+      }
+    });
+    wait_until(launched);
+    std::thread meanwhile([&] {
+      c.call(device, side, copied);
+      called = true;
+    });
+    std::this_thread::sleep_for(a_while / 4);
+    std::thread begins([&] {
+      wait_until(ends);
+      std::this_thread::sleep_for(a_while / 2);
+      Remembered remembered;
+      char stream;
+      use_arrays(stream, 3, remembered);
+      EXPECT_EQ(remembered.epoch, before + 1);
+    });
+    ends = true;
+    finalize();
+    EXPECT_TRUE(launch_ended);
+    for (std::thread* t : {&launches, &meanwhile, &begins}) t->join();
+    EXPECT_TRUE(called);
+    EXPECT_TRUE(std::all_of(side, side + n, [](int i) { return i == 7; })) << "what the kernel has written is settled";
+    if (name.rfind("a copy", 0) == 0) {
+      EXPECT_TRUE(std::all_of(copied, copied + n, [](int i) { return i == 7; }));
+    }
+    for (int* p : {device, side, copied}) deallocate(p);
+    finalize();
+  }
+}
+
+/// Threads use mirrors, whose pages stay open where they outlive their runtime, while others end it again and again.
+TEST(Restarts, AtAnyTimeBesideAnyCall) {
+  constexpr int rounds = 30;
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0}, refused{0}, used{0};
+  std::vector<std::thread> users;
+  for (int me = 0; me < 3; ++me) {
+    users.emplace_back([&, me] {
+      char stream;
+      for (int i = me; !stop; i += 3) {
+        auto* const a = static_cast<int*>(allocate_host("a", n * sizeof(int), nullptr));
+        auto* const b = static_cast<int*>(allocate_host("b", n * sizeof(int), nullptr));
+        std::fill_n(a, n, i);
+        const QueueId queue = queue_of(&stream);
+        copy(b, a, n * sizeof(int), queue);
+        try {
+          access(b, n * sizeof(int), Access::read_write);
+          semcache::settle(a, n * sizeof(int));
+        } catch (const UsageError&) {  // it is an array of the next runtime no more
+          ++refused;
+        }
+        a[0] = i + 1;
+        if (b[0] != i || b[n - 1] != i || a[0] != i + 1 || a[n - 1] != i) ++wrong;
+        wait_for_queue(queue);
+        (void)is_tracked(a);
+        (void)device_of(b);
+        (void)statistics();
+        deallocate(a);
+        deallocate(b);
+        ++used;
+      }
+    });
+  }
+  for (int round = 0; round < rounds; ++round) {
+    const int so_far = used;
+    while (used < so_far + 6) std::this_thread::yield();
+    std::thread(finalize).join();
+    finalize();
+  }
+  stop = true;
+  for (std::thread& t : users) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(refused, 2 * 3 * rounds) << "at most one call of each thread for each restart";
+  finalize();
+}
+
+TEST(Restarts, AreRefusedInAKernelOfTheThread) {
+  auto* const device = static_cast<int*>(allocate_device("array", n * sizeof(int)));
+  {
+    const Capture written{device, nullptr, 0, true, false};
+    const Launch launch(queue_of(nullptr), "kernel", &written, 1);
+    try {
+      finalize();
+      ADD_FAILURE() << "it would wait for itself";
+    } catch (const UsageError& e) {
+      EXPECT_NE(std::string(e.what()).find("it would wait for its own caller"), std::string::npos) << e.what();
+    }
+  }
+  deallocate(device);
+  finalize();
+}
+
+/// What was asked for in an earlier runtime names no queue of the next one.
+TEST(Restarts, AQueueOfAnEarlierRuntimeIsUnknown) {
+  char streams[8];
+  QueueId last;
+  for (char& stream : streams) last = queue_of(&stream);
+  finalize();
+  auto* const device = static_cast<int*>(allocate_device("array", n * sizeof(int)));
+  auto* const mirror = static_cast<int*>(allocate_host("mirror", n * sizeof(int), device));
+  {
+    const Capture written{device, nullptr, 0, true, false};
+    const Launch launch(last, "kernel", &written, 1);
+    std::fill_n(device, n, 5);
+  }
+  EXPECT_EQ(mirror[n / 2], 5);
+  wait_for_queue(last);
+  retire_queue(last);
+  EXPECT_NE(queue_of(&streams[0]), last);
+  deallocate(mirror);
+  deallocate(device);
+  finalize();
 }
 
 /// The variable alone chooses here; use_devices is tested elsewhere.

@@ -221,6 +221,7 @@ class Directory {
   [[nodiscard]] const base::Vector<Touched>& touched() const noexcept { return touched_; }
 
  private:
+  class Audit;
   /// All extents of one owner (a datum or a slot) that have a value at the same displacement: position = offset + delta.
   struct Use {
     std::uint32_t owner;

@@ -14,7 +14,7 @@ std::string text_of_range(const std::string& label, const std::byte* address, st
 
 }  // namespace
 
-void Adoption::expect_adoptable(const std::byte* address, std::uint64_t bytes, const std::string& refused) const {
+void Adoption::expect_not_tracked(const std::byte* address, std::uint64_t bytes, const std::string& refused) const {
   const std::byte* const last = address + bytes - 1;
   const auto overlaps = [&](const std::byte* base, std::uint64_t size) { return address < base + size && last >= base; };
   SEMCACHE_EXPECTS(!overlaps(s_.host->base(), s_.host->bytes()) &&
@@ -24,6 +24,9 @@ void Adoption::expect_adoptable(const std::byte* address, std::uint64_t bytes, c
     throw UsageError(refused + "it overlaps " + text_of_range(other->second.label, other->first, other->second.bytes) +
                      ", which is adopted. Release that first, or adopt ranges that share no byte");
   }
+}
+
+void Adoption::expect_ordinary(const std::byte* address, std::uint64_t bytes, const std::string& refused) const {
   constexpr std::uint64_t step = std::uint64_t{1} << 20;
   for (std::uint64_t at = 0;; at += std::min(step, bytes - 1 - at)) {
     SEMCACHE_EXPECTS(!s_.home().device->knows_host_memory(address + at),
@@ -44,7 +47,9 @@ void Adoption::adopt(std::byte* address, std::uint64_t bytes, const char* given_
   SEMCACHE_EXPECTS(base::number(address) < base::end_of_addresses && bytes < base::end_of_addresses - base::number(address),
                    refused + "the range ends behind the last address that a program can have. Check its size");
   Transaction t(transactions_);
-  expect_adoptable(address, bytes, refused);
+  expect_not_tracked(address, bytes, refused);
+  t.unlocked([&] { expect_ordinary(address, bytes, refused); });
+  expect_not_tracked(address, bytes, refused);  // another thread may have adopted it meanwhile
   const trace::LabelId name = s_.recorder.intern(label.c_str());
   const auto added = s_.adopted.ranges.emplace(address, AdoptedMemory::Range{bytes, label, nullptr}).first;
   added->second.number = ++adoptions_;
@@ -87,13 +92,14 @@ void Adoption::release(std::byte* address) {
   AdoptedMemory::Range& range = found->second;
   Memory* const body = range.body;
   if (body != nullptr) {
-    SEMCACHE_EXPECTS(body->snapshot() || s_.directory.slots(body->datum).size() == 1,
-                     "cannot release " + base::text_of(address) + ": there is an ArrayPart or a HostPart of it. Destroy that first");
     range.leaving = true;  // while the lock is given up, another thread may release it, too
     const base::AtEnd stays([&] { range.leaving = false; });
     std::byte* const pages = body->address;
     const std::uint64_t bytes = body->bytes;
-    const bool gone = !s_.platform->is_mapped(pages, bytes);
+    bool gone = false;
+    t.unlocked([&] { gone = !s_.platform->is_mapped(pages, bytes); });
+    SEMCACHE_EXPECTS(body->snapshot() || s_.directory.slots(body->datum).size() == 1,
+                     "cannot release " + base::text_of(address) + ": there is an ArrayPart or a HostPart of it. Destroy that first");
     if (gone) expect_unwanted(*body);
     // What the program does to the memory next is a write of all of it, of which nobody is told.
     t.run([&]() -> Obstacle {

@@ -32,7 +32,10 @@ class Adoption : Parts {
   [[nodiscard]] std::optional<std::pair<const std::byte*, AdoptedMemory::Range>> find(const std::byte* address) const;
 
  private:
-  void expect_adoptable(const std::byte* address, std::uint64_t bytes, const std::string& refused) const;
+  /// @throws UsageError  the range is, or overlaps, memory that is tracked already
+  void expect_not_tracked(const std::byte* address, std::uint64_t bytes, const std::string& refused) const;
+  /// Asks the driver and the system, which takes long: without the lock. @throws UsageError  the range is no ordinary memory of the program
+  void expect_ordinary(const std::byte* address, std::uint64_t bytes, const std::string& refused) const;
   /// Writes a line about a body whose pages are not there any more. Ends the process if others want what only these pages held (I8).
   void expect_unwanted(const Memory& body) const;
 

@@ -35,14 +35,8 @@ TransitBuffer* Buffers::take(std::uint64_t bytes, Side where) {
   buffer->pooled = on_device || bytes <= pooled_limit_bytes;
   ++taken_;
   const base::AtEnd refused([&] { taken_ -= buffer != nullptr ? 1 : 0; });
-  for (;;) {
-    try {
-      t.unlocked([&] { buffer->allocate(); });
-      return buffer.release();
-    } catch (const OutOfMemory&) {
-      if (!release_idle(t, where)) throw;
-    }
-  }
+  t.run([&] { return buffer->address == nullptr ? Obstacle::message(*buffer) : Obstacle(); });
+  return buffer.release();
 }
 
 TransitBuffer* Buffers::take_beside(Memory& m, ByteRange range) {

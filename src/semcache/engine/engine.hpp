@@ -111,8 +111,8 @@ class Engine : base::Uncopied {
   void add_to(Statistics& statistics) const;
   /// Checks that directory, flags, page states and counts agree with each other (tests, audit). Ends the process if they do not.
   void audit();
-  /// Is there an array, or a transaction that has given up the lock and will take it again? If not, the engine may be destroyed
-  /// while no thread is at the beginning of a transaction or between two of them, because such a thread is not counted.
+  /// Is there an array, or a transaction that has given up the lock and will take it again? If not, the engine may be destroyed by a
+  /// caller that knows of no thread at the beginning of a transaction or between two of them, because such a thread is not counted.
   [[nodiscard]] bool is_used() const;
 
  private:

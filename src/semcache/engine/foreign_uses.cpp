@@ -213,158 +213,177 @@ void ForeignUses::add_every_array(ForeignCall& call) {
   }
 }
 
+/// A call that is about to begin: what it uses, as far as that has been found.
+struct ForeignUses::Beginning {
+  std::unique_ptr<ForeignCall> owner = std::make_unique<ForeignCall>();
+  ForeignCall& call = *owner;
+  std::vector<HostUse> host_uses;
+  bool leads_to_views = false;  ///< one of the arrays holds Views, which may lead to any other
+  std::vector<Operand> operands;  ///< of the last attempt to prepare it
+  std::vector<Requirement> parts;
+};
+
 std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::DriverUse* uses, std::size_t count, ForeignCall::Kind kind,
                                                              const ForeignStream& where) {
   base::Patience patience(s_.options.patience);
   here().in_driver_call = &patience;
   const base::AtEnd prepared([] { here().in_driver_call = nullptr; });
-  std::vector<HostUse> host_uses;
   Transaction t(transactions_);
   t.launch_follows();
-  auto call = std::make_unique<ForeignCall>();  // behind `t`: if something fails, it ends while the lock is held
-  call->kind = kind;
-  call->devices = where.devices;
+  Beginning b;  // behind `t`: if something fails, it ends while the lock is held
+  b.call.kind = kind;
+  b.call.devices = where.devices;
   // The stream may have lost its queue since the caller asked for it.
   if (where.queue != unknown_queue && s_.queues->is_of_stream(where.queue, where.native)) {
-    call->queue = where.queue;
-    call->on_queue = Queues::Call(*s_.queues, where.queue);
+    b.call.queue = where.queue;
+    b.call.on_queue = Queues::Call(*s_.queues, where.queue);
   }
-  const device::Visit visit(*s_.device_of(call->queue).device);
-  const auto expect_argument = [&](const ForeignCall::Use& use) {  // notes an argument of this thread's next launch
-    auto& own = arguments_[std::this_thread::get_id()];
-    if (std::exchange(here().arguments_of, s_.serial) != s_.serial) own.clear();  // those of a thread of the same id that has ended
-    own.push_back(use);
-  };
-  bool leads_to_views = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    const device::DriverUse& use = uses[i];
-    Memory* const found = s_.find(use.address);
-    if (found == nullptr || !found->live || found->snapshot() || found->freeing || found->part) continue;
-    Memory& m = *found;
-    const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
-    const bool word = use.bytes == 0;
-    const bool handle = word && is_handle(m, use.in_front);
-    if (handle && m.on_host()) continue;  // frameworks see to it that kernels do not follow such a handle
-    leads_to_views = leads_to_views || (word && m.holds_handles.load(std::memory_order_relaxed));
-    if (use.kind == Kind::recorded || (use.kind == Kind::listed && !handle)) {
-      list(m);
-    } else if (handle && holds(m.captured_use, m)) {
-      // The use was announced when the handle was copied, but the kernel is submitted only now.
-      const ForeignCall::Use captured{Known(m), m.captured_use.writes.load(), true, false, {}, {}};
-      add_use(*call, captured);
-      if (use.kind == Kind::listed) expect_argument(captured);
-    } else if (!m.on_host()) {
-      // Words on their way to the device may still be a launch's arguments, even where a copy meanwhile has ended the
-      // announcement of the handle's capture.
-      const ForeignCall::Use now = word ? unless_announced(m, mode_of(use.kind != Kind::read), use.address)
-                                        : transfer_of(m, {begin, std::min(m.bytes, begin + use.bytes)}, mode_of(use.kind != Kind::read));
-      add_use(*call, now);
-      if (use.kind == Kind::listed) expect_argument(now);
-    } else {
-      host_uses.push_back({Known(m), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
-    }
+  const device::Visit visit(*s_.device_of(b.call.queue).device);
+  for (std::size_t i = 0; i < count; ++i) find_use(b, uses[i]);
+  if (kind == ForeignCall::Kind::launch) find_uses_of_launch(b);
+  if (b.call.uses.empty() && b.host_uses.empty()) return nullptr;
+  for (ForeignCall::Use& use : b.call.uses) {
+    for (const HostUse& host : b.host_uses) use.both_sides = use.both_sides || (!host.pointer && host.memory->datum == use.memory->datum);
   }
+  confine_what_does_not_fit(b);
+  keep_maps_short(t, b);
+  try {
+    t.run([&] { return prepare(b); });
+  } catch (const OutOfMemory& e) {
+    if (!b.leads_to_views) throw;
+    throw OutOfMemory(std::string("one of them holds Views, which may lead to any array, so it needs every array: ") + e.what(),
+                      e.requested_bytes(), e.budget_bytes());
+  }
+  for (const HostUse& use : b.host_uses) {
+    if (use.served && !use.freed()) host_access_.note_fetch(*use.memory, use.range);
+  }
+  if (b.call.uses.empty()) return nullptr;
+  launches_.pin(t, b.call.queue, b.operands.data(), b.operands.size(), {b.parts.data(), b.parts.size()});
+  b.call.operands = std::move(b.operands);
+  return std::move(b.owner);
+}
+
+void ForeignUses::find_use(Beginning& b, const device::DriverUse& use) {
+  Memory* const found = s_.find(use.address);
+  if (found == nullptr || !found->live || found->snapshot() || found->freeing || found->part) return;
+  Memory& m = *found;
+  const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
+  const ByteRange range{begin, std::min(m.bytes, begin + use.bytes)};
+  const bool word = use.bytes == 0;
+  const bool handle = word && is_handle(m, use.in_front);
+  if (handle && m.on_host()) return;  // frameworks see to it that kernels do not follow such a handle
+  b.leads_to_views = b.leads_to_views || (word && m.holds_handles.load(std::memory_order_relaxed));
+  if (use.kind == Kind::recorded || (use.kind == Kind::listed && !handle)) {
+    list(m);
+  } else if (handle && holds(m.captured_use, m)) {
+    // The use was announced when the handle was copied, but the kernel is submitted only now.
+    const ForeignCall::Use captured{Known(m), m.captured_use.writes.load(), true, false, {}, {}};
+    add_use(b.call, captured);
+    if (use.kind == Kind::listed) expect_argument(captured);
+  } else if (!m.on_host()) {
+    // Words on their way to the device may still be a launch's arguments, even where a copy meanwhile has ended the
+    // announcement of the handle's capture.
+    const Mode mode = mode_of(use.kind != Kind::read);
+    const ForeignCall::Use now = word ? unless_announced(m, mode, use.address) : transfer_of(m, range, mode);
+    add_use(b.call, now);
+    if (use.kind == Kind::listed) expect_argument(now);
+  } else {
+    b.host_uses.push_back({Known(m), range, use.kind == Kind::write, word});
+  }
+}
+
+void ForeignUses::expect_argument(const ForeignCall::Use& use) {
+  auto& own = arguments_[std::this_thread::get_id()];
+  if (std::exchange(here().arguments_of, s_.serial) != s_.serial) own.clear();  // those of a thread of the same id that has ended
+  own.push_back(use);
+}
+
+void ForeignUses::find_uses_of_launch(Beginning& b) {
   // A launch whose arguments this thread has copied to the device beforehand shows none of them itself.
-  const bool launches = kind == ForeignCall::Kind::launch;
-  if (launches) {
-    std::vector<ForeignCall::Use> arguments;
-    if (auto own = arguments_.extract(std::this_thread::get_id())) arguments = std::move(own.mapped());
-    here().arguments_of = 0;
-    for (const ForeignCall::Use& use : arguments) {
-      if (use.freed()) continue;
-      leads_to_views = leads_to_views || use.memory->holds_handles.load(std::memory_order_relaxed);
-      add_use(*call, use);
-    }
+  std::vector<ForeignCall::Use> arguments;
+  if (auto own = arguments_.extract(std::this_thread::get_id())) arguments = std::move(own.mapped());
+  here().arguments_of = 0;
+  for (const ForeignCall::Use& use : arguments) {
+    if (use.freed()) continue;
+    b.leads_to_views = b.leads_to_views || use.memory->holds_handles.load(std::memory_order_relaxed);
+    add_use(b.call, use);
   }
-  for (Memory* m : launches ? s_.listed : base::Vector<Memory*>()) {
+  for (Memory* m : s_.listed) {
     if (!m->live || m->snapshot() || m->freeing) continue;
     if (m->on_host()) {
-      host_uses.push_back({Known(*m), m->all(), true, true});
+      b.host_uses.push_back({Known(*m), m->all(), true, true});
     } else {
-      leads_to_views = leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
-      add_use(*call, unless_announced(*m, Mode::writes));
+      b.leads_to_views = b.leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
+      add_use(b.call, unless_announced(*m, Mode::writes));
     }
   }
-  if (leads_to_views && launches) add_every_array(*call);
-  if (call->uses.empty() && host_uses.empty()) return nullptr;
+  if (b.leads_to_views) add_every_array(b.call);
+}
 
+void ForeignUses::confine_what_does_not_fit(Beginning& b) {
   const auto for_each_need = [&](const auto& visit) {
-    for (const ForeignCall::Use& use : call->uses) {
+    for (const ForeignCall::Use& use : b.call.uses) {
       if (use.freed()) continue;
       if (use.parts.empty()) visit(*use.memory, use.memory->all());
       for (const Requirement& part : use.parts) visit(*part.memory, part.range);
     }
   };
   const auto in_parts = [](const ForeignCall::Use& use) { return !use.announced_parts.empty(); };
-  if (std::any_of(call->uses.begin(), call->uses.end(), in_parts) && !residency_.fits(for_each_need)) {
-    for (ForeignCall::Use& use : call->uses) {
-      if (in_parts(use) && !use.freed()) confine(use);
-    }
+  if (std::none_of(b.call.uses.begin(), b.call.uses.end(), in_parts) || residency_.fits(for_each_need)) return;
+  for (ForeignCall::Use& use : b.call.uses) {
+    if (in_parts(use) && !use.freed()) confine(use);
   }
-  for (ForeignCall::Use& use : call->uses) {
-    for (const HostUse& host : host_uses) use.both_sides = use.both_sides || (!host.pointer && host.memory->datum == use.memory->datum);
+}
+
+void ForeignUses::keep_maps_short(Transaction& t, Beginning& b) {
+  for (const HostUse& use : b.host_uses) {
+    if (!use.pointer && !is_right(use)) shapes_.keep_maps_short(t, *use.memory);
   }
+  for (ForeignCall::Use& use : b.call.uses) {
+    if (use.parts.size() > Shapes::most_pieces && !use.confined) use.parts.clear();
+    if (!use.parts.empty() && !use.freed()) shapes_.keep_maps_short(t, *use.memory);
+  }
+}
+
+Obstacle ForeignUses::prepare(Beginning& b) {
   const auto make_host_right = [&](Mode mode) -> Obstacle {
-    for (HostUse& use : host_uses) {
+    for (HostUse& use : b.host_uses) {
       if (mode_of(use.writable) != mode) continue;
       if (const Obstacle o = make_right(use)) return o;
     }
     return {};
   };
-  for (const HostUse& use : host_uses) {  // maps that earlier calls have left long are shortened before the call has pins
-    if (!use.pointer && !is_right(use)) shapes_.keep_maps_short(t, *use.memory);
+  std::vector<ForeignCall::Use>& uses = b.call.uses;
+  // Host memory that the call reads comes first, and host memory that it writes comes last. A copy from one side of an array
+  // to the other needs both sides made right, and neither side may count yet as what the call will make of it.
+  if (const Obstacle o = make_host_right(Mode::reads)) return o;
+  // Arrays may be freed while the lock is given up.
+  uses.erase(std::remove_if(uses.begin(), uses.end(), std::mem_fn(&Known::freed)), uses.end());
+  b.operands.clear();
+  b.parts.clear();
+  for (const ForeignCall::Use& use : uses) {
+    b.operands.push_back({use.memory, use.writable && !use.both_sides});
+    for (const Requirement& part : use.parts) b.parts.push_back({part.memory, part.range, use.both_sides ? Access::read : part.mode});
   }
-  for (ForeignCall::Use& use : call->uses) {
-    if (use.parts.size() > Shapes::most_pieces && !use.confined) use.parts.clear();
-    if (!use.parts.empty() && !use.freed()) shapes_.keep_maps_short(t, *use.memory);
+  if (const Obstacle o = preparation_.prepare(b.operands.data(), b.operands.size(), {b.parts.data(), b.parts.size()})) return o;
+  for (const ForeignCall::Use& use : uses) {
+    if (!use.confined) continue;
+    if (const Obstacle o = residency_.evict_stale(*use.memory)) return o;
   }
-  std::vector<Operand> operands;
-  std::vector<Requirement> parts;
-  try {
-    t.run([&]() -> Obstacle {
-      // Host memory that the call reads comes first, and host memory that it writes comes last. A copy from one side of an array
-      // to the other needs both sides made right, and neither side may count yet as what the call will make of it.
-      if (const Obstacle o = make_host_right(Mode::reads)) return o;
-      // Arrays may be freed while the lock is given up.
-      call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), std::mem_fn(&Known::freed)), call->uses.end());
-      operands.clear();
-      parts.clear();
-      for (const ForeignCall::Use& use : call->uses) {
-        operands.push_back({use.memory, use.writable && !use.both_sides});
-        for (const Requirement& part : use.parts) parts.push_back({part.memory, part.range, use.both_sides ? Access::read : part.mode});
-      }
-      if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), {parts.data(), parts.size()})) return o;
-      for (const ForeignCall::Use& use : call->uses) {
-        if (!use.confined) continue;
-        if (const Obstacle o = residency_.evict_stale(*use.memory)) return o;
-      }
-      // These writes are noted in the directory when the call has been made. Until then none of these slots counts as a holder.
-      std::vector<std::shared_ptr<directory::Directory>> overwritten;
-      overwritten.reserve(call->uses.size());
-      for (const ForeignCall::Use& use : call->uses) {
-        if (!use.both_sides || !use.writable) continue;
-        if (const Obstacle o = preparation_.save_for_write(*use.memory, use.written())) return o;
-        use.memory->write_check.reset();
-        const SlotId slot = use.memory->slot;
-        s_.directory.mark_changing(slot);
-        overwritten.emplace_back(&s_.directory, [slot](directory::Directory* d) { d->mark_unchanging(slot); });
-      }
-      if (const Obstacle o = make_host_right(Mode::writes)) return o;
-      call->overwritten = std::move(overwritten);  // the arrays are pinned next
-      return {};
-    });
-  } catch (const OutOfMemory& e) {
-    if (!leads_to_views) throw;
-    throw OutOfMemory(std::string("one of them holds Views, which may lead to any array, so it needs every array: ") + e.what(),
-                      e.requested_bytes(), e.budget_bytes());
+  // These writes are noted in the directory when the call has been made. Until then none of these slots counts as a holder.
+  std::vector<std::shared_ptr<directory::Directory>> overwritten;
+  overwritten.reserve(uses.size());
+  for (const ForeignCall::Use& use : uses) {
+    if (!use.both_sides || !use.writable) continue;
+    if (const Obstacle o = preparation_.save_for_write(*use.memory, use.written())) return o;
+    use.memory->write_check.reset();
+    const SlotId slot = use.memory->slot;
+    s_.directory.mark_changing(slot);
+    overwritten.emplace_back(&s_.directory, [slot](directory::Directory* d) { d->mark_unchanging(slot); });
   }
-  for (const HostUse& use : host_uses) {
-    if (use.served && !use.freed()) host_access_.note_fetch(*use.memory, use.range);
-  }
-  if (call->uses.empty()) return nullptr;
-  launches_.pin(t, call->queue, operands.data(), operands.size(), {parts.data(), parts.size()});
-  call->operands = std::move(operands);
-  return call;
+  if (const Obstacle o = make_host_right(Mode::writes)) return o;
+  b.call.overwritten = std::move(overwritten);  // the arrays are pinned next
+  return {};
 }
 
 void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {

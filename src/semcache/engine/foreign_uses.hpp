@@ -121,6 +121,20 @@ class ForeignUses : Parts {
     const bool held_in_part_ = announcement_.in_part.load();
     const bool held_writes_ = held_ && announcement_.writes.load();
   };
+  struct Beginning;
+  /// Adds what the call does with tracked memory at one address. Lists arrays whose addresses go to where later launches find them.
+  void find_use(Beginning& beginning, const device::DriverUse& use);
+  /// Adds what a launch uses besides what it shows: arguments that were copied to the device before, listed arrays, and all arrays where
+  /// Views lie in one of these.
+  void find_uses_of_launch(Beginning& beginning);
+  /// Notes an argument of this thread's next launch.
+  void expect_argument(const ForeignCall::Use& use);
+  /// Confines uses that were announced in parts, where the arrays would not fit as a whole.
+  void confine_what_does_not_fit(Beginning& beginning);
+  /// Shortens the maps that earlier calls have left long, before the call has pins.
+  void keep_maps_short(Transaction& transaction, Beginning& beginning);
+  /// Makes everything valid that the call uses. @return no obstacle when that is done; otherwise the first obstacle
+  Obstacle prepare(Beginning& beginning);
   /// Lists the array as one that any later launch of other code may use.
   void list(Memory& memory);
   /// Returns the use of an array by a call that is given an address in it: as it was announced, or of the whole array.

@@ -47,9 +47,8 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
       dual_views_.note_host_write(m);
       transfers_.note_written(m, content);  // I2
     }
-    projection_.project();
     const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
-    if (!pages_matter || s_.pages->relax(m, pages, wanted)) return {};
+    if (!pages_matter || projection_.relax(m, pages, wanted)) return {};
     if (range == m.all()) {
       // One protection for the whole array splits no mapping.
       if (s_.pages->protect(m, s_.pages->span(m), wanted)) return {};
@@ -74,10 +73,9 @@ Obstacle HostAccess::open_columns(Memory& m, const Region& where, const Region& 
     transfers_.prepare_written(m, pages);
     transfers_.note_written(m, pages);  // I2
   }
-  projection_.project();  // before the pages open, because launches read the flags of the other sides without the lock
   const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
   for (std::uint64_t c = 0; c < pages.columns; ++c) {
-    if (!s_.pages->relax(m, pages.column(c), wanted)) return open_pages(m, m.all(), mode == Access::overwrite ? Access::read_write : mode);
+    if (!projection_.relax(m, pages.column(c), wanted)) return open_pages(m, m.all(), mode == Access::overwrite ? Access::read_write : mode);
   }
   return {};
 }

@@ -402,6 +402,7 @@ Clock Launches::submitted_before(QueueIndex queue) const noexcept {
 
 void Launches::wait_for(QueueIndex queue) {
   Transaction t(transactions_);
+  if (queue == unknown_queue) return t.wait(Obstacle::whole_devices(all_devices));
   const timeline::Work all{queue, s_.queues->position(queue)};
   t.run([&] { return hazards_.not_done(all); });
 }

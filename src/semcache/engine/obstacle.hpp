@@ -27,6 +27,7 @@ class [[nodiscard]] Obstacle {
     staging,   ///< `range.end` bytes of staging memory of device `device` must be allocated
     saved_copy,  ///< `range.end` bytes of page-locked memory for a saved copy on the host must be allocated
     mapping,   ///< the driver must map memory of device `device`, or unmap some
+    message,   ///< the memory of `buffer`, for a message, must be allocated
     buffers,   ///< device memory is short, so idle memory of messages there must be given back
   };
 
@@ -44,6 +45,11 @@ class [[nodiscard]] Obstacle {
   static Obstacle moment() noexcept { return {Kind::moment}; }
   static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept { return {Kind::page_lock, &host, chunk}; }
   static Obstacle page_unlock(Memory& host) noexcept { return {Kind::page_unlock, &host}; }
+  static Obstacle message(memory::TransitBuffer& buffer) noexcept {
+    Obstacle o(Kind::message);
+    o.buffer = &buffer;
+    return o;
+  }
   static Obstacle idle_buffers() noexcept { return {Kind::buffers}; }
 
   explicit operator bool() const noexcept { return kind != Kind::none; }
@@ -54,6 +60,7 @@ class [[nodiscard]] Obstacle {
   timeline::Work work;
   std::uint32_t device = 0;
   DeviceSet which = 0;
+  memory::TransitBuffer* buffer = nullptr;
 
  private:
   Obstacle(Kind k, Memory* m = nullptr, ByteRange r = {}, const timeline::Work& w = {}, std::uint32_t d = 0) noexcept

@@ -26,6 +26,12 @@ class Projection : Parts {
   void project_soon() noexcept;
   /// Projects one array in device memory: its flags, and its page protection where it is guarded.
   void project_device(Memory& memory) noexcept;
+  /// Opens those of `pages` of a mirror that permit less than `wanted`, as `HostPages::relax`. Projects before, because launches read the flags
+  /// of the array's other sides without the lock. @return false if the pages could not be opened  @throws std::bad_alloc
+  [[nodiscard]] bool relax(Memory& mirror, ByteRange pages, platform::Protection wanted) {
+    project();
+    return s_.pages->relax(mirror, pages, wanted);
+  }
   /// Clears the flags, so that launches on the array take the lock until the next projection.
   void revoke(Memory& device_memory) noexcept {
     device_memory.flags.fetch_and(~Memory::revocable);

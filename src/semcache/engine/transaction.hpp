@@ -66,6 +66,8 @@ class Transactions : Parts {
   /// Lets the driver map and unmap all that is still listed. Where another thread is calling the driver for a device, that thread
   /// tells the driver of the rest as well.
   void end_mappings(Transaction& transaction) noexcept;
+  /// Gives staging memory, and memory of saved copies on the host, back to the driver, as far as it is not kept. The lock is given up meanwhile.
+  void give_back_staging(Transaction& transaction) noexcept;
 
   mutable std::mutex mutex_;
 };

@@ -19,6 +19,7 @@ static const char* to_string(Obstacle::Kind kind) noexcept {
     case Obstacle::Kind::staging: return "staging memory";
     case Obstacle::Kind::saved_copy: return "memory for a saved copy";
     case Obstacle::Kind::mapping: return "mapping of device memory";
+    case Obstacle::Kind::message: return "memory for a message";
     case Obstacle::Kind::buffers: return "buffers";
   }
   return "?";
@@ -71,6 +72,13 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
       if (s_.devices[o.device]->memory->working()) return t.unlocked(timeline::wait_a_moment);
       if (const std::exception_ptr error = map_and_unmap(t, *s_.devices[o.device])) std::rethrow_exception(error);
       return;
+    case Obstacle::Kind::message:
+      try {
+        return t.unlocked([&] { o.buffer->allocate(); });
+      } catch (const OutOfMemory&) {
+        if (!buffers_.release_idle(t, o.buffer->on_device ? Side::device : Side::host)) throw;
+      }
+      return;
     case Obstacle::Kind::buffers:
       (void)buffers_.release_idle(t, Side::device);
   }
@@ -122,6 +130,16 @@ void Transactions::end_mappings(Transaction& t) noexcept {
     // If another thread is telling the driver, that thread tells it of the rest as well.
     if (d->memory->any_chores() && !d->memory->working()) (void)map_and_unmap(t, *d);
   }
+}
+
+void Transactions::give_back_staging(Transaction& t) noexcept {
+  const auto give_back = [&](Staging& staging) {
+    if (!staging.has_surplus()) return;
+    Staging::Free surplus = staging.take_surplus();
+    t.unlocked([&] { surplus.clear(); });
+  };
+  for (auto& d : s_.devices) give_back(*d->staging);
+  if (s_.saved_on_host != nullptr) give_back(*s_.saved_on_host);
 }
 
 void Transactions::wait_for_devices(Transaction& t, DeviceSet which) {

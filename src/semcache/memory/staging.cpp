@@ -31,13 +31,17 @@ void Staging::add(std::byte* buffer, std::uint64_t bytes) {
 }
 
 void Staging::give(std::byte* buffer, std::uint64_t bytes) noexcept {
-  constexpr std::size_t kept = 32;
   in_use_ -= bytes;
   try {
     add(buffer, bytes);
   } catch (const std::bad_alloc&) {  // `add` has given it back to the device
   }
-  while (free_.size() > kept) free_.erase(std::prev(free_.end()));  // the largest
+}
+
+Staging::Free Staging::take_surplus() noexcept {
+  Free surplus;
+  while (has_surplus()) surplus.insert(free_.extract(std::prev(free_.end())));
+  return surplus;
 }
 
 }  // namespace semcache::memory

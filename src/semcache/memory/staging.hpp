@@ -11,7 +11,7 @@
 namespace semcache::memory {
 
 /// Page-locked host memory for bytes in transit to or from pages that the device cannot reach. Some of the buffers that are given
-/// back are kept for reuse.
+/// back are kept for reuse; the others wait for `take_surplus`.
 /// Threads: guarded by the engine's lock, except `allocate`.
 class Staging : base::Uncopied {
  public:
@@ -35,13 +35,20 @@ class Staging : base::Uncopied {
   /// Gives a buffer back. @pre nothing uses it any more  @param bytes  as it was taken
   void give(std::byte* buffer, std::uint64_t bytes) noexcept;
 
- private:
   struct Deallocate {
     device::Device* device;
     void operator()(std::byte* buffer) const { device->deallocate_staging(buffer); }
   };
   using Buffer = std::unique_ptr<std::byte, Deallocate>;
   using Free = base::MultiMap<std::uint64_t, Buffer>;  // by size
+  /// Returns whether there are more free buffers than are kept.
+  [[nodiscard]] bool has_surplus() const noexcept { return free_.size() > most_kept; }
+  /// Returns the free buffers beyond those that are kept, the largest first. Their destruction gives them back to the device, which takes
+  /// milliseconds: without the engine's lock.
+  [[nodiscard]] Free take_surplus() noexcept;
+
+ private:
+  static constexpr std::size_t most_kept = 32;
   [[nodiscard]] Free::const_iterator fitting(std::uint64_t bytes) const noexcept;
 
   device::Device& device_;

@@ -176,6 +176,16 @@ class SEMCACHE_API RuntimeScope : base::Uncopied {
 /// Returns whether the calling thread is inside a `RuntimeScope`, or is the tracker's service thread.
 [[nodiscard]] SEMCACHE_API bool inside_runtime() noexcept;
 
+/// Counts a call of the program's on the calling thread, until `end_call`, so that other threads learn of it by `others_call`. A thread
+/// that stores a flag and then asks `others_call` does not miss a call that has not seen the flag (both are sequentially consistent).
+/// @return how many calls of the thread were under way before. Cost: an uncontended atomic exchange.
+[[nodiscard]] SEMCACHE_API int begin_call() noexcept;
+SEMCACHE_API void end_call() noexcept;
+/// Returns how many calls of the calling thread are under way.
+[[nodiscard]] SEMCACHE_API int calls_under_way() noexcept;
+/// Returns whether another thread has a call under way. Cost: a look at each thread that was ever in a call.
+[[nodiscard]] SEMCACHE_API bool others_call() noexcept;
+
 /// Publishes what the calling thread holds: from now on `*holdings` (nullptr: nothing), until the thread ends or calls again.
 /// Trackers pass it to `Holds`.
 SEMCACHE_API void tell_holdings(const std::atomic<const void*>* holdings);

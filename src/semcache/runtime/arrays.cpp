@@ -89,7 +89,7 @@ void refuse_recorded() {
 }
 
 void* allocate_device(const char* label, std::size_t bytes, std::uint32_t device) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   expect_device(r, device);
   r.tracker->stay_on_top();
@@ -97,7 +97,7 @@ void* allocate_device(const char* label, std::size_t bytes, std::uint32_t device
 }
 
 void* allocate_host(const char* label, std::size_t bytes, const void* partner, base::Accesses accesses) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   r.tracker->stay_on_top();
   Memory* device_side = nullptr;
@@ -112,9 +112,9 @@ void* allocate_host(const char* label, std::size_t bytes, const void* partner, b
 PlacedPart::PlacedPart(Memory* memory) noexcept : memory_(memory), epoch_(epoch()) {}
 
 PlacedPart::~PlacedPart() {
+  const Call call;
   Runtime* const r = running();
   if (r == nullptr || epoch_ != epoch()) return;
-  const platform::RuntimeScope scope;
   r->engine->lifetimes.deallocate(memory_);
 }
 
@@ -123,7 +123,7 @@ void* PlacedPart::data() const noexcept { return memory_->address; }
 namespace {
 
 Memory* new_array_part(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   expect_device(r, device);
   const Located at = locate(r, first, bytes);
@@ -131,7 +131,7 @@ Memory* new_array_part(const void* first, std::size_t bytes, std::size_t columns
 }
 
 Memory* new_host_part(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   const Located at = locate(r, first, bytes);
   return r.engine->lifetimes.allocate_host_part(*at.memory, Region(at.position, bytes, columns, pitch));
@@ -146,7 +146,7 @@ HostPart::HostPart(const void* first, std::size_t bytes, std::size_t columns, st
     : PlacedPart(new_host_part(first, bytes, columns, pitch)) {}
 
 Tile::Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device, std::size_t unit) : epoch_(0) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   expect_device(r, device);
   epoch_ = epoch();
@@ -175,15 +175,15 @@ Tile::Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_
 Tile::Tile(Tile&& other) noexcept : data_(other.data_), pitch_(other.pitch_), memory_(std::exchange(other.memory_, nullptr)), epoch_(other.epoch_) {}
 
 Tile::~Tile() {
+  const Call call;
   Runtime* const r = memory_ != nullptr ? running() : nullptr;
   if (r == nullptr || epoch_ != epoch()) return;
-  const platform::RuntimeScope scope;
   r->engine->tiles.release(*memory_);
 }
 
 DerivedValue::DerivedValue(const char* function, const void* parameters, std::size_t parameter_bytes, const Input* inputs, std::size_t count,
                            std::size_t bytes, std::uint32_t device) {
-  const platform::RuntimeScope scope;
+  const Call call;
   SEMCACHE_EXPECTS(function != nullptr && (parameters != nullptr || parameter_bytes == 0), "a derived value without a function's name, or with " +
                                                                                                std::to_string(parameter_bytes) +
                                                                                                " bytes of parameters at a null pointer");
@@ -215,26 +215,26 @@ DerivedValue::DerivedValue(const char* function, const void* parameters, std::si
 }
 
 DerivedValue::~DerivedValue() {
+  const Call call;
   Runtime* const r = running();
   if (r == nullptr || epoch_ != epoch()) return;
-  const platform::RuntimeScope scope;
   r->engine->derivations.release(*derivation_);
 }
 
 void* DerivedValue::data() const noexcept { return memory_->address; }
 
 void DerivedValue::note_computed() {
+  const Call call;
   Runtime* const r = running();
   if (r == nullptr || epoch_ != epoch()) return;
-  const platform::RuntimeScope scope;
   r->engine->derivations.note_computed(*derivation_);
   computed_ = true;
 }
 
 void deallocate(void* address) noexcept {
+  const Call call;
   Runtime* r = running();
   if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory has been freed, or stays as it is
-  const platform::RuntimeScope scope;
   Memory* m = array_at(*r, address);
   if (m != nullptr && m->adopted) {
     return base::raw_log("warning: %p is freed, which is in the adopted memory '%s'. Nothing is done: call semcache_release", address,
@@ -254,14 +254,14 @@ void deallocate(void* address) noexcept {
 }
 
 void adopt(void* address, std::size_t bytes, const char* label) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   r.tracker->stay_on_top();
   r.engine->adoption.adopt(static_cast<std::byte*>(address), bytes, label);
 }
 
 std::optional<AdoptedRange> adopted_range(const void* address, std::size_t bytes) {
-  const platform::RuntimeScope scope;
+  const Call call;
   const Runtime* const r = running();
   if (InAdopted part; r == nullptr || !find_adopted(*r, address, bytes, part)) return {};
   const auto found = r->engine->adoption.find(static_cast<const std::byte*>(address));
@@ -277,7 +277,7 @@ std::optional<AdoptedRange> adopted_range(const void* address, std::size_t bytes
 
 void release(void* address) {
   if (running() != nullptr) tell_of_release(address);
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime* const r = running();
   if (r == nullptr) return;
   if (Memory* const body = r->engine->state().adopted.find_near(static_cast<std::byte*>(address))) r->engine->tiles.leave(*body);
@@ -285,11 +285,12 @@ void release(void* address) {
 }
 
 void settle_and_open() {
-  const platform::RuntimeScope scope;
+  const Call call;
   if (Runtime* r = running()) r->engine->host_access.settle_and_open();
 }
 
 void* header_of(const void* address) noexcept {
+  const Presence presence;
   // Arrays that outlive their runtime, and arrays in forked children, have headers too: frameworks read them to end an array.
   const Runtime* const r = current.load(std::memory_order_acquire);
   Memory* m = r != nullptr ? array_at(*r, address) : nullptr;
@@ -298,6 +299,7 @@ void* header_of(const void* address) noexcept {
 }
 
 std::vector<HeldBytes> holders(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch) {
+  const Call call;
   std::vector<HeldBytes> held;
   if (bytes == 0 || columns == 0) return held;
   Runtime& r = runtime();
@@ -309,6 +311,7 @@ std::vector<HeldBytes> holders(const void* first, std::size_t bytes, std::size_t
 }
 
 bool notices_host_accesses(const void* address) {
+  const Presence presence;
   Runtime& r = runtime();
   const Memory* m = array_at(r, address);
   if (m == nullptr) m = r.engine->state().adopted.find_near(address);
@@ -316,7 +319,7 @@ bool notices_host_accesses(const void* address) {
 }
 
 void note_dual_view(const void* device, const void* host) {
-  const platform::RuntimeScope scope;
+  const Call call;
   const Runtime* const r = running();
   Memory* const d = r != nullptr ? array_at(*r, device) : nullptr;
   Memory* const h = r != nullptr ? array_at(*r, host) : nullptr;
@@ -324,6 +327,7 @@ void note_dual_view(const void* device, const void* host) {
 }
 
 bool are_sides_of_one_array(const void* device, const void* host) {
+  const Presence presence;
   Runtime& r = runtime();
   const Memory* d = array_at(r, device);
   const Memory* h = array_at(r, host);
@@ -331,7 +335,7 @@ bool are_sides_of_one_array(const void* device, const void* host) {
 }
 
 void settle(const void* address) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   if (InAdopted part; find_adopted(r, address, 0, part)) {
     if (part.body != nullptr) r.engine->copies.settle(*part.body, part.body->all());
@@ -341,86 +345,102 @@ void settle(const void* address) {
   r.engine->copies.settle(m, m.all());
 }
 
-bool host_is_listed() { return runtime().configuration.host_listed; }
+bool host_is_listed() {
+  const Presence presence;
+  return runtime().configuration.host_listed;
+}
 
 int device_ordinal(std::uint32_t device) {
+  const Presence presence;
   const Runtime& r = runtime();
   expect_device(r, device);
   return r.engine->state().devices[device]->device->ordinal();
 }
 
 std::uint32_t device_of(const void* address) noexcept {
+  const Presence presence;
   const Runtime* r = running();
   if (r == nullptr || r->engine->state().devices.size() == 1) return 0;
   const Memory* m = r->engine->state().find_device(address);
   return m != nullptr ? r->engine->state().device_index(*m) : 0;
 }
 
-std::uint32_t device_of_stream(void* native_stream) { return runtime().engine->state().device_of_stream(native_stream); }
+std::uint32_t device_of_stream(void* native_stream) {
+  const Presence presence;
+  return runtime().engine->state().device_of_stream(native_stream);
+}
 
 QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
-  Runtime& r = runtime();
   const std::uint64_t retired = retired_queues.load(std::memory_order_acquire);
   auto& last = platform::per_thread<LastQueues>().of(native_stream);
   if (last.native == native_stream && last.retired == retired && last.queue.valid()) return last.queue;
-  const platform::RuntimeScope scope;
-  last = {native_stream, QueueId{r.engine->adopt_queue(r.engine->state().device_of_stream(native_stream), native_stream, owner)}, retired};
+  const Call call;
+  Runtime& r = runtime();
+  last = {native_stream, id_of(r.engine->adopt_queue(r.engine->state().device_of_stream(native_stream), native_stream, owner)), retired};
   return last.queue;
 }
 
 QueueId lease_queue(void* native_stream) {
-  const platform::RuntimeScope scope;
+  const Call call;
   engine::Engine& engine = *runtime().engine;
   // An earlier stream under that handle may lose its queue, also where the call fails.
   const base::AtEnd retired([] { retired_queues.fetch_add(1, std::memory_order_release); });
-  return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, engine::Engine::Lease::one_more)};
+  return id_of(engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, engine::Engine::Lease::one_more));
 }
 
 bool leave_lease(QueueId queue) noexcept {
+  const Call call;
   Runtime* const r = running();
-  if (r == nullptr || !queue.valid()) return false;
-  const platform::RuntimeScope scope;
-  return r->engine->leave_lease(queue.value);
+  if (r == nullptr || !is_current(queue)) return false;
+  return r->engine->leave_lease(index_of(queue));
 }
 
 Stream new_stream(std::uint32_t device, device::StreamPriority priority) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   expect_device(r, device);
   device::Device& d = *r.engine->state().devices[device]->device;
   std::shared_ptr<void> native = d.new_stream(priority);
   void* const handle = native.get();
-  const QueueId queue{r.engine->adopt_lane(device, handle, std::move(native))};
-  if (queue.value == engine::unknown_queue) throw SystemError("there are no more queues: a process can have 95, three of each device among them. Use fewer streams");
+  const QueueId queue = id_of(r.engine->adopt_lane(device, handle, std::move(native)));
+  if (!is_current(queue)) throw SystemError("there are no more queues: a process can have 95, three of each device among them. Use fewer streams");
   return {device, d.kernels_run_in_caller() ? nullptr : handle, queue};
 }
 
 bool is_recording(QueueId queue) {
   if (device::graphs_being_recorded.load(std::memory_order_relaxed) == 0 || !queue.valid()) return false;
-  const platform::RuntimeScope scope;
-  return runtime().engine->launches.is_recording(queue.value);
+  const Call call;
+  return runtime().engine->launches.is_recording(index_of(queue));
 }
 
 void wait_for_queue(QueueId queue) {
-  const platform::RuntimeScope scope;
-  runtime().engine->launches.wait_for(queue.value);
+  const Call call;
+  runtime().engine->launches.wait_for(index_of(queue));
 }
 
 std::uint64_t device_budget(std::uint32_t device) {
+  const Presence presence;
   const Runtime& r = runtime();
   expect_device(r, device);
   return r.engine->state().devices[device]->memory->budget_bytes();
 }
 
 std::uint64_t device_page_bytes(std::uint32_t device) {
+  const Presence presence;
   const Runtime& r = runtime();
   expect_device(r, device);
   return r.engine->state().devices[device]->device->granularity_bytes();
 }
 
-policy::Spread spread() { return runtime().configuration.spread; }
+policy::Spread spread() {
+  const Presence presence;
+  return runtime().configuration.spread;
+}
 
-bool devices_are_emulated() { return runtime().engine->state().home().device->kernels_run_in_caller(); }
+bool devices_are_emulated() {
+  const Presence presence;
+  return runtime().engine->state().home().device->kernels_run_in_caller();
+}
 
 namespace {
 
@@ -436,12 +456,12 @@ OnDevice::OnDevice(std::uint32_t device) : device_(device_at(device)) { device_.
 OnDevice::~OnDevice() { device_.leave(); }
 
 void retire_queue(QueueId queue) noexcept {
+  const Call call;
   Runtime* r = running();
-  if (r == nullptr || !queue.valid()) return;
-  const platform::RuntimeScope scope;
+  if (r == nullptr || !is_current(queue)) return;
   // Threads forget the queue before it is given up, and again what they have found meanwhile.
   retired_queues.fetch_add(1, std::memory_order_release);
-  r->engine->retire_queue(queue.value);
+  r->engine->retire_queue(index_of(queue));
   retired_queues.fetch_add(1, std::memory_order_release);
 }
 
@@ -453,7 +473,7 @@ void copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_
   SEMCACHE_EXPECTS(to != nullptr && from != nullptr, "a copy of " + std::to_string(width) + " bytes " +
                                                          (columns == 1 ? "" : "in each of " + std::to_string(columns) + " columns ") +
                                                          (to == nullptr ? "to" : "from") + " a null pointer");
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   refuse_recording(queue);
   r.threads->look_around();
@@ -462,7 +482,7 @@ void copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_
 
 void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue) {
   if (bytes == 0) return;
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   refuse_recording(queue);
   const directory::Fill fill = make_fill(pattern, pattern_bytes);
@@ -483,30 +503,33 @@ void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t patter
 
 void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes) {
   if (bytes == 0) return;
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   const Located at = locate(r, to, bytes);
   r.engine->copies.filled(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
 }
 
 bool reports_library_calls() noexcept {
+  const Presence presence;
   const Runtime* r = running();
   return r != nullptr && r->recorder.counts_library_calls();
 }
 void note_library_call(const std::string& what) noexcept {
+  const Presence presence;
   if (Runtime* r = running()) r->recorder.library_call(what);
 }
 
 void* allocate_page_locked(std::size_t bytes) {
-  const platform::RuntimeScope scope;
+  const Call call;
   return runtime().engine->state().home().device->allocate_staging(bytes);
 }
 void deallocate_page_locked(void* memory) noexcept {
-  const platform::RuntimeScope scope;
+  const Call call;
   if (Runtime* r = running()) r->engine->state().home().device->deallocate_staging(static_cast<std::byte*>(memory));
 }
 
 void count_external_transfer(std::uint64_t bytes, std::uint32_t device) noexcept {
+  const Presence presence;
   if (Runtime* r = running()) {
     r->recorder.moved(trace::Kind::d2h, {}, bytes);
     r->recorder.crossed(device_space(device).value, host_space.value, bytes);
@@ -514,7 +537,7 @@ void count_external_transfer(std::uint64_t bytes, std::uint32_t device) noexcept
 }
 
 MissingBytes missing_bytes(const void* address, std::size_t bytes) {
-  const platform::RuntimeScope scope;
+  const Call call;
   MissingBytes out;
   if (bytes == 0) return out;
   Runtime& r = runtime();
@@ -546,7 +569,7 @@ void access_2d(const void* address, std::size_t pitch, std::size_t width, std::s
                                                        std::to_string(pitch) + " bytes apart: they overlap");
   SEMCACHE_EXPECTS(columns == 1 || (SIZE_MAX - width) / pitch >= columns - 1,
                    "an access to " + std::to_string(columns) + " columns, " + std::to_string(pitch) + " bytes apart: no memory is that large");
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime::runtime();
   const std::size_t bytes = (columns - 1) * pitch + width;
   if (InAdopted part; find_adopted(r, address, bytes, part)) {
@@ -562,7 +585,7 @@ void access_2d(const void* address, std::size_t pitch, std::size_t width, std::s
 
 void prefetch(const void* address, std::size_t bytes) {
   if (bytes == 0) return;
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime::runtime();
   if (InAdopted part; find_adopted(r, address, bytes, part)) {
     if (!part.inside.empty()) r.engine->host_access.prefetch(*part.body, {part.position, part.position + part.inside.size()});
@@ -577,11 +600,12 @@ void prefetch(const void* address, std::size_t bytes) {
 void settle(const void* address, std::size_t bytes) { access(address, bytes, Access::read); }
 
 void settle() {
-  const platform::RuntimeScope scope;
+  const Call call;
   if (Runtime* r = running()) r->engine->host_access.settle_all();
 }
 
 bool is_tracked(const void* address) noexcept {
+  const Presence presence;
   const Runtime* r = running();
   return r != nullptr && (array_at(*r, address) != nullptr || r->engine->state().adopted.find_near(address) != nullptr);
 }

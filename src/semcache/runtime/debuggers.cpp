@@ -28,9 +28,10 @@ SEMCACHE_C_API const char* semcache_debugger_settle() noexcept {
   using namespace semcache;
   if (platform::inside_runtime()) return runtime::tell("this thread is inside SemCache. Let it go on (finish), then ask again");
   if (runtime::forked.load()) return runtime::tell("a forked child has no arrays of its own: it sees what lay in memory at the fork");
+  if (runtime::ending.load()) return runtime::tell("another thread is ending SemCache. Let it go on, then ask again");
+  const runtime::Call call;
   runtime::Runtime* const r = runtime::running();
   if (r == nullptr) return "";
-  const platform::RuntimeScope scope;
   try {
     r->engine->host_access.settle_all_soon();
     return "";

@@ -18,12 +18,6 @@ namespace semcache::runtime {
 using engine::Memory;
 using engine::Operand;
 
-namespace {
-
-engine::QueueIndex index_of(QueueId queue) noexcept { return queue.valid() ? queue.value : engine::unknown_queue; }
-
-}  // namespace
-
 void Launch::grow(std::size_t capacity) {
   std::unique_ptr<Operand[]> larger(new Operand[capacity]);
   std::copy(pins_, pins_ + count_, larger.get());
@@ -178,7 +172,7 @@ void Launch::has_begun(Runtime& r) noexcept {
 /// Begins a launch that may use any array. @param reason  returns the reason as a text; slow, so it is called only when needed
 template <class Reason>
 void Launch::begin_unknown(const char* name, const Reason& reason) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   if (r.recorder.span_log() != nullptr) begin_span(r, name);
   refuse_recording(queue_);
@@ -208,7 +202,7 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
 
 Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads)
     : Holding(inline_), queue_(queue) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   const Memory* holder = nullptr;  // an operand that may hold handles
   follows_from_captures_ = leads == nullptr;
@@ -280,7 +274,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
 Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : Holding(inline_), queue_(queue) {
   static_assert(most_uses <= inline_pins);
   SEMCACHE_EXPECTS(count <= most_uses, "a library call uses " + std::to_string(count) + " arrays");
-  const platform::RuntimeScope scope;
+  const Call call;
   const Runtime& r = runtime();
   engine::Requirement parts[most_uses];
   std::size_t part_count = 0;
@@ -325,7 +319,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : Holdi
 
 HostUse::HostUse(const HostPartUse* uses, std::size_t count) : Holding(operands_) {
   SEMCACHE_EXPECTS(count <= most_uses, "a use of " + std::to_string(count) + " parts on the host: there can be " + std::to_string(most_uses));
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   epoch_ = epoch();
   for (; count_ < count; ++count_) {
@@ -351,16 +345,18 @@ HostUse::~HostUse() {
   leave();
   Runtime* const r = running();
   if (r == nullptr || epoch_ != epoch()) return;
-  const platform::RuntimeScope scope;
+  const Call call;
   r->engine->host_uses.end(uses_, count_);
 }
 
 void expect_handles(const void* array) noexcept {
+  const Presence presence;
   const Runtime* r = running();
   if (Memory* m = r == nullptr ? nullptr : r->engine->state().find_device(array)) m->holds_handles.store(true, std::memory_order_relaxed);
 }
 
 bool identify(const Capture& capture, KnownOperand& operand) noexcept {
+  const Presence presence;
   const Runtime* r = running();
   Memory* m = r == nullptr ? nullptr : live_on_device(*r, capture.pointer);
   if (m == nullptr) return false;
@@ -369,6 +365,7 @@ bool identify(const Capture& capture, KnownOperand& operand) noexcept {
 }
 
 bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept {
+  const Presence presence;
   if (running() == nullptr || observed.load(std::memory_order_relaxed) || epoch != starts.load(std::memory_order_acquire)) return false;
   for (std::size_t i = 0; i < count; ++i) {
     const Memory* const m = operands[i].memory;
@@ -381,8 +378,8 @@ bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t 
 void Launch::before_wait() noexcept {
   static_assert(std::is_same<decltype(before_), engine::Clock>::value);
   Runtime* r = running();
-  waits_ = r != nullptr && queue_.valid() && queue_.value != engine::unknown_queue;
-  if (waits_) before_ = r->engine->launches.submitted_before(queue_.value);
+  waits_ = r != nullptr && is_current(queue_);
+  if (waits_) before_ = r->engine->launches.submitted_before(index_of(queue_));
 }
 
 Launch::~Launch() {
@@ -390,18 +387,18 @@ Launch::~Launch() {
   if (Runtime* r = running()) {
     r->engine->launches.kernel_ends();
     const std::uint64_t number = r->engine->launches.end_launch(index_of(queue_), pins_, count_, all_devices, {parts_.get(), part_count_});
-    if (awaited_) r->engine->launches.launch_awaited(queue_.value, before_, number);
+    if (awaited_) r->engine->launches.launch_awaited(index_of(queue_), before_, number);
     if (span_ != nullptr) end_span(*r);
   }
   --platform::per_thread<LaunchesOfThread>().not_submitted;
 }
 
 void native_capture(const Capture& capture) noexcept {
+  const Call call;
   Runtime* r = running();
   if (r == nullptr) return;
   Memory* m = live_on_device(*r, capture.pointer);
   if (m == nullptr || m->snapshot()) return;
-  const platform::RuntimeScope scope;
   if (capture.holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
   try {
     r->recorder.native_capture();

@@ -243,6 +243,7 @@ class Follower {
   }
 
   [[nodiscard]] bool read(const Block& block) {
+  const Presence presence;
     content_.resize(block.bytes / word_bytes);
     if (content_.empty() || engine_.state().platform->read(pointer(block.begin), content_.data(), content_.size() * word_bytes)) {
       return true;
@@ -321,6 +322,7 @@ bool read(const void* from, void* to, std::size_t bytes) noexcept {
 }
 
 bool is_constant(const void* pointer) noexcept {
+  const Presence presence;
   const Runtime* r = running();
   return r != nullptr && r->engine->state().platform->is_constant(pointer);
 }
@@ -332,7 +334,7 @@ void Leads::follow_in(engine::Engine& engine, std::uintptr_t lowest_address, con
 
 void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
                    const Original* originals, std::size_t original_count) noexcept {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime* r = running();
   if (r == nullptr) return;  // there are no arrays
   try {

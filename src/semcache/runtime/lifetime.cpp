@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/lifetime.hpp>
 
+#include <semcache/base/patience.hpp>
 #include <semcache/trace/report.hpp>
 #include <semcache/trace/timeline_file.hpp>
 
@@ -22,12 +23,15 @@ std::atomic<Runtime*> current{nullptr};
 std::atomic<std::uint64_t> starts{0};
 std::atomic<Runtime*> ended{nullptr};
 std::atomic<bool> forked{false};
+std::atomic<bool> ending{false};
 std::atomic<bool> observed{false};
 std::atomic<std::uint64_t> retired_queues{0};
 
 namespace {
 
 std::mutex lifetime_mutex;  // held while a runtime starts or ends
+/// Held while a thread ends a runtime; taken before `lifetime_mutex`. Without a `Presence`, because its owner waits for those.
+std::mutex ending_mutex;
 std::optional<FrameworkDevice> framework;
 
 /// What `use_devices` was told last. Without a destructor, because the runtime may start while the process ends.
@@ -111,6 +115,28 @@ void notice_device_times(Runtime& r) {
   if (r.device_times == nullptr) base::raw_log("the timeline has no kernels, and copies have the times of their submission: %s", why_not.c_str());
 }
 
+/// While an object lives, no other thread has a `Presence`.
+class NobodyElse : base::Uncopied {
+ public:
+  explicit NobodyElse(std::chrono::seconds patience) {
+    (void)platform::begin_call();  // the calling thread's own calls do not wait for it
+    ending.store(true);
+    base::Patience until_told(patience);
+    bool told = false;
+    while (platform::others_call()) {
+      timeline::wait_a_moment();
+      if (told || !until_told.over()) continue;
+      told = true;
+      base::raw_log("semcache::finalize still waits for another thread, which is in a call, a kernel or a use of a part (runtime::HostUse). Let it "
+                    "end, or end the runtime behind it");
+    }
+  }
+  ~NobodyElse() {
+    ending.store(false);
+    platform::end_call();
+  }
+};
+
 /// Writes the report and the timeline, where they are asked for.
 void write_reports(Runtime& r) noexcept {
   const Configuration& c = r.configuration;
@@ -139,6 +165,17 @@ void at_exit() {
 }
 
 }  // namespace
+
+Presence::Presence() noexcept {
+  if (platform::begin_call() > 0) return;
+  while (ending.load() && !forked.load(std::memory_order_relaxed)) {
+    platform::end_call();
+    { const std::lock_guard<std::mutex> until_ended(ending_mutex); }
+    (void)platform::begin_call();
+  }
+}
+
+Presence::~Presence() { platform::end_call(); }
 
 Runtime* start() {
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
@@ -222,6 +259,7 @@ void use_framework_device(const FrameworkDevice& device) {
 std::uint64_t epoch() noexcept { return starts.load(); }
 
 std::uintptr_t lowest_pointer() noexcept {
+  const Presence presence;
   const Runtime* r = running();
   return r == nullptr ? 0x10000 : r->lowest_address;
 }
@@ -233,7 +271,7 @@ namespace semcache {
 using namespace runtime;  // NOLINT: the public functions are a thin face of this room
 
 Statistics statistics() {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime* r = running();
   return r == nullptr ? Statistics{} : statistics_of(*r);
 }
@@ -256,6 +294,7 @@ void use_devices(const std::vector<int>& devices) {
 }
 
 int device_count() noexcept {
+  const Presence presence;
   const Runtime* r = running();
   return r == nullptr ? 0 : static_cast<int>(r->engine->state().devices.size());
 }
@@ -299,13 +338,24 @@ void tell_of_release(const void* address) {
 }  // namespace runtime
 
 void finalize() {
+  SEMCACHE_EXPECTS(forked.load() || platform::calls_under_way() == 0,
+                   "semcache::finalize is called in a kernel, in a use of a part (runtime::HostUse) or in an observer of launches: it would wait "
+                   "for its own caller. Call it after them");
   if (running() != nullptr) {
     for (const auto function : runtime::enders().all()) function();
   }
+  if (forked.load()) return;
+  const std::lock_guard<std::mutex> alone(ending_mutex);
+  Runtime* const r = running();
+  if (r == nullptr) return;
+  // A host function of a stream may make a call, so the streams are waited for while calls can begin.
+  try {
+    r->engine->state().queues->wait_for_devices(all_devices);
+  } catch (const DeviceError&) {  // what this costs is reported for each array, below
+  }
+  const NobodyElse nobody_else(std::chrono::seconds(r->configuration.fault_timeout_s));
   const platform::RuntimeScope scope;
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
-  Runtime* r = running();
-  if (r == nullptr) return;
   r->engine->host_access.open_everything();
   r->engine->tiles.end();
   write_reports(*r);

@@ -43,6 +43,8 @@ extern std::atomic<Runtime*> ended;
 /// Set in a forked child, because the service thread and the device's context stayed with the parent, and a lock may have been
 /// held at the fork. The child can read fresh pages and call exec; everything else is refused or ignored.
 extern std::atomic<bool> forked;
+/// A thread ends the runtime: others do not begin calls.
+extern std::atomic<bool> ending;
 /// There is an observer of launches.
 extern std::atomic<bool> observed;
 /// How often a queue may have lost its stream, whose address may then name another stream.
@@ -83,16 +85,40 @@ void refuse_second_copy();
 /// Keeps a plugin that holds this copy loaded after it is closed, because the runtime's handlers and threads cannot be removed.
 void stay_loaded();
 
-/// Returns the running runtime, or nullptr if none runs; always nullptr in a forked child.
+/// Returns the running runtime, or nullptr if none runs; always nullptr in a forked child. It may be used while the caller has a
+/// `Presence` that began before.
 [[nodiscard]] inline Runtime* running() noexcept {
   return forked.load(std::memory_order_relaxed) ? nullptr : current.load(std::memory_order_acquire);
 }
-/// Returns the running runtime, and starts it if none runs. @throws UsageError in a forked child, ConfigurationError
+/// Returns the running runtime in the same way, and starts it if none runs. @throws UsageError in a forked child, ConfigurationError
 [[nodiscard]] inline Runtime& runtime() {
   if (forked.load(std::memory_order_relaxed)) refuse_forked();
   Runtime* const r = current.load(std::memory_order_acquire);
   return r != nullptr ? *r : *start();
 }
+/// A call of the program's. The runtime stays while it lasts (`Presence`); what `running` has returned before may have been destroyed.
+/// The thread's faults are not served meanwhile (`RuntimeScope`).
+class Call : base::Uncopied {
+  const Presence presence_;
+  const platform::RuntimeScope scope_;
+};
+
+/// Names a queue of this runtime, so that a later runtime does not take it for one of its own.
+[[nodiscard]] inline QueueId id_of(engine::QueueIndex queue) noexcept {
+  static_assert(engine::unknown_queue == 0 && timeline::max_queues <= 0x100);
+  const auto epoch = static_cast<std::uint32_t>(starts.load(std::memory_order_relaxed));
+  return QueueId{queue == engine::unknown_queue ? 0 : epoch << 8 | queue};
+}
+/// Returns whether the queue is one of this runtime's, and not the unknown one.
+[[nodiscard]] inline bool is_current(QueueId queue) noexcept {
+  const auto epoch = static_cast<std::uint32_t>(starts.load(std::memory_order_relaxed));
+  return queue.valid() && queue.value != 0 && queue.value >> 8 == (epoch & 0xff'ffff);
+}
+/// Returns the queue's index; that of the unknown queue if the queue is one of a runtime that has ended.
+[[nodiscard]] inline engine::QueueIndex index_of(QueueId queue) noexcept {
+  return is_current(queue) ? queue.value & 0xff : engine::unknown_queue;
+}
+
 [[nodiscard]] Statistics statistics_of(Runtime& r);
 /// Makes the object that answers the engine's questions about the launches and faults of threads.
 [[nodiscard]] std::unique_ptr<engine::Surroundings> threads_of(platform::Tracker& tracker);
@@ -129,7 +155,7 @@ struct InAdopted {
 /// @throws UsageError  it begins there, but leaves the adopted range
 [[nodiscard]] bool find_adopted(const Runtime& r, const void* address, std::size_t bytes, InAdopted& found);
 
-/// Calls the functions that wait for releases (`before_release`). Call it without a RuntimeScope.
+/// Calls the functions that wait for releases (`before_release`). Call it without a `Call`.
 void tell_of_release(const void* address);
 
 using FunctionForDebuggers = void (*)();

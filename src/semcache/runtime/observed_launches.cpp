@@ -52,6 +52,7 @@ std::string kernel_name(const char* type_name) { return trace::Recorder::readabl
 
 void tell_observer(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads,
                    const policy::ViewShape* shapes, std::size_t shape_count) {
+  const Presence presence;
   Runtime* const r = running();
   bool& is_in_observer = platform::per_thread<ObservingThread>().is_in_observer;
   if (r == nullptr || is_in_observer) return;
@@ -59,7 +60,7 @@ void tell_observer(QueueId queue, const char* name, const Capture* captures, std
   std::vector<policy::CapturedView> views;
   bool complete = leads == nullptr || !leads->lead_anywhere();
   {
-    const platform::RuntimeScope scope;
+    const Call call;
     {
       Observation& o = observation();
       const std::lock_guard<std::mutex> guard(o.mutex);
@@ -91,7 +92,7 @@ void tell_observer(QueueId queue, const char* name, const Capture* captures, std
       for (const void* pointer : leads->arrays()) add(pointer, nullptr, Access::read_write, {});
     }
   }
-  const std::uint32_t device = queue.valid() ? r->engine->state().queues->device_of(queue.value) : 0;
+  const std::uint32_t device = r->engine->state().queues->device_of(index_of(queue));
   is_in_observer = true;
   const base::AtEnd leaves([&]() noexcept { is_in_observer = false; });
   observer->observe({name, device, views.data(), views.size(), complete});

@@ -17,6 +17,7 @@ using engine::Memory;
 namespace {
 
 bool find_array(const void* address, TrackedArray& array) noexcept {
+  const Presence presence;
   Runtime* r = running();
   if (r == nullptr) return false;
   const Memory* m = r->engine->state().find(address);
@@ -32,12 +33,13 @@ bool find_array(const void* address, TrackedArray& array) noexcept {
 }
 
 bool still_there(const TrackedArray& array) noexcept {
+  const Presence presence;
   if (running() == nullptr || epoch() != array.epoch) return true;
   return array.memory->incarnation.load() == array.incarnation;
 }
 
 Transit take_transit(std::size_t bytes, base::Side where) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   engine::TransitBuffer* buffer = nullptr;
   if (where == base::Side::device) {
@@ -58,13 +60,13 @@ Engine* engine_of(const Transit& transit) noexcept {
 
 void give_transit(const Transit& transit) noexcept {
   if (transit.buffer == nullptr) return;
-  const platform::RuntimeScope scope;
+  const Call call;
   // A buffer that outlives its runtime stays allocated, because the engine that allocated it may have been destroyed.
   if (Engine* engine = engine_of(transit)) engine->buffers.give(transit.buffer);
 }
 
 void settle_transit(const Transit& transit) {
-  const platform::RuntimeScope scope;
+  const Call call;
   if (Engine* engine = engine_of(transit)) engine->foreign_io.settle_buffer(*transit.buffer);
 }
 
@@ -103,7 +105,7 @@ struct PartlyAdopted {
 };
 
 bool valid_here(const void* address, const ByteRange* pieces, std::size_t count) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   if (const PartlyAdopted partly(r, address, pieces, count); partly) {
     return partly.in_body.empty() ||
@@ -123,7 +125,7 @@ std::byte* outlived_pages(const void* address, const char* what) {
 
 void read_out(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
               std::size_t offset) {
-  const platform::RuntimeScope scope;
+  const Call call;
   if (Engine* engine = engine_of(transit)) {
     if (const PartlyAdopted partly(*running(), address, pieces, count); partly) {
       // First, because it waits for what earlier calls do with the message's memory.
@@ -147,7 +149,7 @@ void read_out(const void* address, const ByteRange* pieces, std::size_t count, c
 
 void expect(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
             std::size_t offset) noexcept {
-  const platform::RuntimeScope scope;
+  const Call call;
   Engine* engine = engine_of(transit);
   if (engine == nullptr) return;
   try {
@@ -158,7 +160,7 @@ void expect(const void* address, const ByteRange* pieces, std::size_t count, con
 }
 
 void write_in(void* address, const ByteRange* pieces, std::size_t count, const Transit& transit, std::size_t offset) {
-  const platform::RuntimeScope scope;
+  const Call call;
   if (Engine* engine = engine_of(transit)) {
     if (const PartlyAdopted partly(*running(), address, pieces, count); partly) {
       if (!partly.in_body.empty()) {  // first, because it may fail
@@ -181,7 +183,7 @@ void write_in(void* address, const ByteRange* pieces, std::size_t count, const T
 }
 
 Transit take_beside(const void* first, std::size_t bytes) {
-  const platform::RuntimeScope scope;
+  const Call call;
   Runtime& r = runtime();
   const Located at = locate(r, first, bytes);
   engine::TransitBuffer* const buffer = r.engine->buffers.take_beside(*at.memory, {at.position, at.position + bytes});
@@ -189,7 +191,7 @@ Transit take_beside(const void* first, std::size_t bytes) {
 }
 
 bool write_in_together(void* first, std::size_t bytes, const Transit* const* transits, std::size_t count) {
-  const platform::RuntimeScope scope;
+  const Call call;
   std::vector<engine::TransitBuffer*> buffers(count);
   for (std::size_t i = 0; i < count; ++i) {
     if (engine_of(*transits[i]) == nullptr) return false;
@@ -201,6 +203,7 @@ bool write_in_together(void* first, std::size_t bytes, const Transit* const* tra
 }
 
 DeviceAddresses device_addresses() {
+  const Presence presence;
   Runtime& r = runtime();
   switch (r.configuration.mpi_cuda) {
     case Switch::on: return DeviceAddresses::always;
@@ -211,6 +214,7 @@ DeviceAddresses device_addresses() {
 }
 
 bool overlaps(const void* first, const void* last) noexcept {
+  const Presence presence;
   const Runtime* r = running();
   return r != nullptr && r->engine->state().overlaps(static_cast<const std::byte*>(first), static_cast<const std::byte*>(last));
 }

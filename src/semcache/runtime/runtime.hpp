@@ -29,6 +29,14 @@ namespace semcache::runtime {
 
 struct Runtime;
 
+/// Keeps the runtime from ending: `finalize` waits until no other thread has such an object, and meanwhile a thread that has none waits
+/// here before it gets its first. Nests; ends on its thread.
+class SEMCACHE_API Presence : base::Uncopied {
+ public:
+  [[gnu::hot]] Presence() noexcept;
+  [[gnu::hot]] ~Presence();
+};
+
 /// The device on which the program's own framework computes; the runtime reads it when it starts.
 /// kind_forced: the framework can use only this kind (Kokkos without CUDA: emulated; with CUDA: cuda).
 struct FrameworkDevice {
@@ -181,7 +189,8 @@ SEMCACHE_API void settle(const void* address);
 [[nodiscard]] SEMCACHE_API bool leave_lease(QueueId queue) noexcept;
 /// Gives up the queue, or one lease of it. After the last lease the stream may be destroyed.
 SEMCACHE_API void retire_queue(QueueId queue) noexcept;
-/// Returns how often the runtime has been started. A QueueId is valid only in the epoch in which it was returned.
+/// Returns how often the runtime has been started. A QueueId knows the epoch in which it was returned, and names the
+/// unknown queue in any other.
 [[nodiscard]] SEMCACHE_API std::uint64_t epoch() noexcept;
 
 /// A stream of a device for kernels of SemCache's own libraries, in whose order they are carried out. Its launches are announced by `Launch`.
@@ -224,6 +233,7 @@ class SEMCACHE_API OnDevice : base::Uncopied {
   ~OnDevice();
 
  private:
+  const Presence presence_;
   device::Device& device_;
 };
 
@@ -469,6 +479,7 @@ class SEMCACHE_API Holding : base::Uncopied {
   [[gnu::hot]] void leave() noexcept;
   friend struct LaunchesOfThread;
 
+  const Presence presence_;  // the first member, so it ends last
   const Holding* outer_ = nullptr;  ///< of the same thread, within which this one began
   bool begun_ = false;
   std::size_t count_ = 0;

@@ -110,6 +110,7 @@ void deepen(int scopes) noexcept {
 /// In a forked child only the calling thread is left, and it has another number.
 void after_fork_in_child() {
   const int depth = known != nullptr ? known->runtime_depth.load(std::memory_order_relaxed) : 0;
+  const int calls = known != nullptr ? known->calls.load(std::memory_order_relaxed) : 0;
   const std::atomic<const void*>* const holdings = known != nullptr ? known->holdings.load() : nullptr;
   for (Table* table = &first_table; table != nullptr; table = table->next.load()) {
     for (Table::Place& place : table->place) {
@@ -121,6 +122,7 @@ void after_fork_in_child() {
   if (known == nullptr) return;
   known = &thread_state();
   known->runtime_depth.store(depth, std::memory_order_relaxed);
+  known->calls.store(calls, std::memory_order_relaxed);
   known->holdings.store(holdings);
 }
 
@@ -170,6 +172,32 @@ const char* label_of(const void* address) noexcept {
 
 RuntimeScope::RuntimeScope() noexcept { detail::deepen(1); }
 RuntimeScope::~RuntimeScope() { detail::deepen(-1); }
+
+int begin_call() noexcept {
+  std::atomic<int>& calls = detail::known_state().calls;
+  const int before = calls.load(std::memory_order_relaxed);
+  calls.store(before + 1);
+  return before;
+}
+
+void end_call() noexcept {
+  std::atomic<int>& calls = detail::known_state().calls;
+  calls.store(calls.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+}
+
+int calls_under_way() noexcept { return detail::known_state().calls.load(std::memory_order_relaxed); }
+
+bool others_call() noexcept {
+  const detail::ThreadState& own = detail::known_state();
+  for (detail::Table* table = &detail::first_table; table != nullptr; table = table->next.load(std::memory_order_acquire)) {
+    for (const detail::Table::Place& place : table->place) {
+      if (&place.state == &own || place.state.calls.load() == 0) continue;
+      const int owner = place.owner.load(std::memory_order_acquire);
+      if (owner > detail::nobody && !detail::has_ended(owner)) return true;
+    }
+  }
+  return false;
+}
 
 void tell_holdings(const std::atomic<const void*>* holdings) {
   detail::untell.told = true;

@@ -16,6 +16,7 @@ namespace semcache::platform::detail {
 /// What the fault handler remembers of its own thread.
 struct ThreadState {
   std::atomic<int> runtime_depth{0};   ///< number of RuntimeScopes alive; only the thread itself changes it
+  std::atomic<int> calls{0};           ///< number of calls under way (`begin_call`); only the thread itself changes it
   bool is_service = false;             ///< this thread is the tracker's service thread, until it ends
   std::uintptr_t refused_address = 0;  ///< of the last fault that was not ours; `refusals`: how often in a row
   std::uintptr_t refused_instruction = 0;

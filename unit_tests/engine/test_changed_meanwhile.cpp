@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "calls.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <thread>
+
+/// Another thread writes, copies and evicts arrays while a call has given up the lock: at every wait of every call. What the call has
+/// planned before is void then. All arrays have the content in the end that either thread has given them.
+namespace semcache::fakes {
+namespace {
+
+enum class Move { write, copy_in, copy_out, evict };
+constexpr Move moves[] = {Move::write, Move::copy_in, Move::copy_out, Move::evict};
+const char* const names_of_moves[] = {"written", "copied to", "copied from", "evicted"};
+
+const char* running = "";
+Move move = Move::write;
+long at_wait = 0;
+
+[[noreturn]] void say_where(const char* message) {
+  std::fprintf(stderr, "%s\n(%s, something is %s at wait %ld)\n", message, running, names_of_moves[static_cast<int>(move)], at_wait);
+  std::abort();
+}
+
+/// What the other thread does. It uses arrays that the call does not name, and that are no sides of one array, so each byte has one
+/// content in the end.
+class Other {
+ public:
+  Other(World& w, const Scenario& scenario) : w_(w) {
+    std::istringstream words(scenario.uses);
+    std::vector<std::string> named;
+    for (std::string word; words >> word;) named.push_back(word);
+    const auto is_named = [&](const Array* a) { return std::find(named.begin(), named.end(), w.name(a)) != named.end(); };
+    for (Array* a : {&w.d1, &w.h1, &w.d2, &w.h2, &w.d3, &w.h3, &w.hs}) {
+      if (!is_named(a)) free_.push_back(a);
+    }
+    const bool frees = std::string(scenario.name).rfind("freeing", 0) == 0;
+    for (const Array* a : {&w.d1, &w.d2, &w.d3, &w.pair_d, &w.announced_d}) {
+      if (!frees || !is_named(a)) devices_.push_back(a->memory);
+    }
+  }
+  /// @param turn  chooses the arrays
+  void make(Move what, std::size_t turn) {
+    if (free_.empty()) return;
+    Array& a = *free_[turn % free_.size()];
+    Array& b = *free_[(turn + 1) % free_.size()];
+    switch (what) {
+      case Move::write: return write(a, 200 + turn);
+      case Move::copy_in: return copy(a, b);
+      case Move::copy_out: return copy(b, a);
+      case Move::evict: return evict(turn);
+    }
+  }
+
+ private:
+  void write(Array& a, std::uint64_t seed) {
+    const ByteRange range{page + 100, 5 * page};
+    if (a.memory->on_host()) return w_.host_write(a, range, seed);
+    const engine::QueueIndex q = w_.machine().queue(&streams[2]);
+    const Operand operand{a.memory, true};
+    w_.e().launches.begin_launch(q, &operand, 1);
+    std::byte* const base = a.memory->address;
+    w_.machine().device().order_streams(&streams[2], stream);  // kernels of several streams are ordered by the program
+    w_.machine().device().launch(&streams[2], {{base, size, true}}, [base, range, seed] {
+      for (std::uint64_t i = range.begin; i < range.end; ++i) base[i] = Machine::mix(seed, i);
+    });
+    w_.e().launches.end_launch(q, &operand, 1);
+    World::set(a, range, seed);
+  }
+  void copy(Array& to, Array& from) {
+    if (&to == &from) return;
+    w_.e().copies.copy(to.memory->address + page, from.memory->address + 2 * page, 4 * page);
+    World::set(to, page, from, 2 * page, 4 * page);
+  }
+  /// Kernels read one array after the other, until each has been on the device: what does not fit beside them leaves. Arrays that the
+  /// call names are among them, unless it frees them.
+  void evict(std::size_t turn) {
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      const engine::QueueIndex q = w_.machine().queue(&streams[3]);
+      const Operand operand{devices_[(turn + i) % devices_.size()], false};
+      try {
+        w_.e().launches.begin_launch(q, &operand, 1);
+        w_.e().launches.end_launch(q, &operand, 1);
+      } catch (const OutOfMemory&) {  // the call needs the memory
+      }
+    }
+  }
+
+  World& w_;
+  std::vector<Array*> free_;
+  std::vector<Memory*> devices_;
+};
+
+/// @return  false: the call waits less often
+bool change_at(const Machine::Options& options, const Scenario& scenario, std::size_t turn) {
+  World w(options);
+  w.use_natively();  // whoever needs device memory waits for the device
+  Other changes(w, scenario);
+  std::thread other;
+  std::atomic<bool> done{false};
+  std::string refused;
+  long left = at_wait;
+  const std::function<void()> changes_now = [&] {
+    if (left-- > 0) {
+      w.machine().when_unlocked(changes_now);
+      return;
+    }
+    other = std::thread([&] {
+      try {
+        changes.make(move, turn);
+      } catch (const OutOfMemory&) {  // the call needs the memory, and nothing has changed (I9)
+      } catch (const std::exception& e) {
+        refused = e.what();
+      }
+      done = true;
+    });
+    // Where the lock is not given up, it comes later.
+    for (int i = 0; i < 100 && !done; ++i) std::this_thread::sleep_for(std::chrono::microseconds(10));
+  };
+  w.machine().when_unlocked(changes_now);
+  scenario.call(w);
+  w.machine().when_unlocked(nullptr);
+  if (!other.joinable()) return false;
+  other.join();
+  EXPECT_EQ(refused, "");
+  w.machine().device().order_streams(stream, &streams[2]);
+  w.expect_content("behind the call");
+  w.go_on();
+  return true;
+}
+
+void check(const Machine::Options& options) {
+  base::set_fatal_handler(&say_where);
+  std::size_t turn = 0, changed = 0;
+  for (const Scenario& scenario : scenarios()) {
+    running = scenario.name;
+    if (running == std::string("everything is opened at the end")) continue;  // the runtime has kept all other threads out
+    for (const Move m : moves) {
+      move = m;
+      for (at_wait = 0; at_wait < 100; ++at_wait) {
+        SCOPED_TRACE(std::string(scenario.name) + ", something is " + names_of_moves[static_cast<int>(move)] + " at wait " + std::to_string(at_wait));
+        const bool waited = change_at(options, scenario, ++turn);
+        if (::testing::Test::HasFailure()) return;
+        if (!waited) break;
+        ++changed;
+      }
+    }
+  }
+  EXPECT_GT(changed, 3 * scenarios().size()) << "most calls wait";
+}
+
+TEST(ChangedMeanwhile, Gpu) { check(gpu()); }
+TEST(ChangedMeanwhile, GpuWithLittleMemory) { check(with_little_memory(gpu())); }
+TEST(ChangedMeanwhile, GpuInBlocks) { check(in_blocks(gpu())); }
+TEST(ChangedMeanwhile, Emulated) { check(with_little_memory(emulated())); }
+TEST(ChangedMeanwhile, Guarded) { check(with_little_memory(guarded())); }
+TEST(ChangedMeanwhile, GuardedInBlocks) { check(in_blocks(guarded())); }
+TEST(ChangedMeanwhile, CheckedWrites) {
+  Machine::Options o = gpu();
+  o.engine.check_writes = true;
+  check(o);
+}
+TEST(ChangedMeanwhile, WriteThrough) {
+  Machine::Options o = gpu();
+  o.engine.protocol = engine::Protocol::write_through;
+  check(o);
+}
+
+}  // namespace
+}  // namespace semcache::fakes

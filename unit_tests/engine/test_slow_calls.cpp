@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "calls.hpp"
+
+#include <fakes/lent_block.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+/// Whatever takes long is done without the engine's lock: mapping, page-locking, allocating and giving back memory of the driver's, and
+/// reading the process's mappings. At each such call another thread gets the lock, in every call of the engine.
+namespace semcache::fakes {
+namespace {
+
+/// Notes the slow calls that were made with the lock. @pre the machine outlives it
+class SlowCalls {
+ public:
+  explicit SlowCalls(Machine& machine) : machine_(machine) {
+    machine.device().slow = [this](const char* what) { look(what); };
+    machine.platform().slow = machine.device().slow;
+  }
+  ~SlowCalls() {
+    machine_.device().slow = nullptr;
+    machine_.platform().slow = nullptr;
+    for (std::future<void>& f : late_) f.wait();
+  }
+  SlowCalls(const SlowCalls&) = delete;
+  SlowCalls& operator=(const SlowCalls&) = delete;
+  [[nodiscard]] const std::multiset<std::string>& with_lock() const { return with_lock_; }
+  [[nodiscard]] std::size_t seen() const { return seen_; }
+
+ private:
+  void look(const char* what) {
+    std::future<void> other = std::async(std::launch::async, [this] { (void)machine_.engine().is_used(); });
+    const bool free = other.wait_for(std::chrono::milliseconds(300)) == std::future_status::ready;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++seen_;
+    if (free) return;
+    with_lock_.insert(what);
+    late_.push_back(std::move(other));
+  }
+
+  Machine& machine_;
+  std::mutex mutex_;
+  std::multiset<std::string> with_lock_;
+  std::vector<std::future<void>> late_;
+  std::size_t seen_ = 0;
+};
+
+std::string text_of(const std::multiset<std::string>& calls) {
+  std::string text;
+  for (const std::string& c : calls) text += c + " ";
+  return text;
+}
+
+void check(const Machine::Options& options) {
+  std::size_t seen = 0;
+  for (const Scenario& scenario : scenarios()) {
+    SCOPED_TRACE(scenario.name);
+    World w(options);
+    w.use_natively();
+    const SlowCalls calls(w.machine());
+    scenario.call(w);
+    // A copy at the call may need staging memory for each of its pieces, and allocates what it lacks (engine/README.md, open ends).
+    static const std::set<std::string> at_the_call{"copy narrow columns at another distance", "copy from an announced side", "copy to an announced side"};
+    EXPECT_EQ(text_of(calls.with_lock()), calls.with_lock().size() == 1 && at_the_call.count(scenario.name) != 0 ? "allocate_staging " : "");
+    seen += calls.seen();
+  }
+  EXPECT_GT(seen, 0u);
+}
+
+TEST(SlowCalls, Gpu) { check(gpu()); }
+TEST(SlowCalls, GpuWithLittleMemory) { check(with_little_memory(gpu())); }
+TEST(SlowCalls, GpuInBlocks) { check(in_blocks(gpu())); }
+TEST(SlowCalls, GpuWhosePagesAreNotLocked) {
+  Machine::Options o = gpu();
+  o.device.registers_host = false;
+  check(o);
+}
+TEST(SlowCalls, Guarded) { check(with_little_memory(guarded())); }
+
+TEST(SlowCalls, AdoptingAndReleasing) {
+  Program p;
+  const SlowCalls calls(p);
+  {
+    LentBlock a(p, 4 * page, 100);
+    Memory& d = p.on_device(a.bytes());
+    p.engine().copies.copy(d.address, a.address(), a.bytes());
+  }
+  EXPECT_EQ(text_of(calls.with_lock()), "");
+  EXPECT_GT(calls.seen(), 1u);
+}
+
+/// More staging memory, and more memory of saved copies, than is kept.
+TEST(SlowCalls, GivingBackWhatIsNotKept) {
+  constexpr std::uint64_t large = 1 << 20;
+  constexpr std::size_t many = 40;
+  Machine::Options o = gpu();
+  o.device.arena_bytes = o.platform.arena_bytes = 256u << 20;
+  o.engine.device_memory_bytes = 3 * large;
+  Program p(o);
+  std::vector<Memory*> wants;
+  for (std::size_t i = 0; i < many; ++i) {
+    Memory& d = p.on_device(large);
+    Memory& mirror = p.on_device(large);
+    p.kernel_write(stream, d, d.all(), i);
+    p.copy(mirror, d);
+    p.free(d);  // becomes a saved copy, which the next one evicts
+    wants.push_back(&mirror);
+  }
+  const std::uint64_t before = p.device().staging_bytes();
+  EXPECT_GE(before, (many - 8) * large);
+  const SlowCalls calls(p);
+  for (Memory* m : wants) p.free(*m);
+  p.engine().host_access.settle_all();
+  p.device().synchronize_device();
+  p.engine().host_access.settle_all();
+  EXPECT_LT(p.device().staging_bytes(), before);
+  EXPECT_LE(p.device().staging_bytes(), 34 * large) << "32 are kept";
+  EXPECT_EQ(text_of(calls.with_lock()), "");
+}
+
+}  // namespace
+}  // namespace semcache::fakes
