@@ -20,6 +20,7 @@ namespace semcache::base {
 #ifdef __SANITIZE_ADDRESS__  // it watches what malloc gives
 void* take_memory(std::size_t bytes, std::size_t alignment) { return ::operator new(bytes, std::align_val_t{alignment}); }
 void give_memory(void* memory, std::size_t /*bytes*/, std::size_t alignment) noexcept { ::operator delete(memory, std::align_val_t{alignment}); }
+std::size_t memory_taken() noexcept { return 0; }
 #else
 
 namespace {
@@ -64,6 +65,7 @@ struct Pools {
   std::pmr::unsynchronized_pool_resource pool{{0, std::size_t{1} << 22}, &pages};  // larger blocks are pages of their own
   /// In a forked child another thread's lock may never be given up, and what it guards be half changed.
   std::atomic<bool> forked{false};
+  std::atomic<std::size_t> taken{0};  ///< bytes
 };
 
 Pools& pools() {
@@ -82,7 +84,9 @@ void* take_memory(std::size_t bytes, std::size_t alignment) {
   Pools& p = pools();
   if (p.forked.load(std::memory_order_relaxed)) return pages_of(bytes);
   const std::lock_guard<std::mutex> lock(p.mutex);
-  return p.pool.allocate(bytes, alignment);
+  void* const memory = p.pool.allocate(bytes, alignment);
+  p.taken += bytes;
+  return memory;
 }
 
 void give_memory(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
@@ -91,6 +95,8 @@ void give_memory(void* memory, std::size_t bytes, std::size_t alignment) noexcep
   const std::lock_guard<std::mutex> lock(p.mutex);
   p.pool.deallocate(memory, bytes, alignment);
 }
+
+std::size_t memory_taken() noexcept { return pools().taken.load(); }
 #endif
 
 }  // namespace semcache::base
