@@ -23,6 +23,8 @@ namespace semcache::base {
 [[nodiscard]] void* take_memory(std::size_t bytes, std::size_t alignment);
 /// Gives memory back, with the arguments of `take_memory`.
 void give_memory(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
+/// Returns how many bytes have been taken so far, whether or not they have been given back; 0 where they are malloc's (with AddressSanitizer).
+[[nodiscard]] std::size_t memory_taken() noexcept;
 
 /// The allocator of containers that are used while a fault is served.
 template <class T>

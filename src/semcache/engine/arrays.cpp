@@ -254,7 +254,8 @@ Obstacle Arrays::room_on_host(std::uint64_t bytes) const noexcept {
 void Arrays::place_on_host(Memory& m, const char* purpose) {
   m.from_pool = from_pool(m.bytes);
   try {
-    m.address = m.from_pool ? s_.saved_on_host->take(m.bytes) : static_cast<std::byte*>(base::take_memory(round_up(m.bytes, s_.page_bytes), s_.page_bytes));
+    m.address = m.from_pool ? s_.saved_on_host->take(m.bytes)
+                            : static_cast<std::byte*>(base::take_memory(round_up(m.bytes, s_.page_bytes), s_.page_bytes));
   } catch (const std::bad_alloc&) {
   }
   if (m.address == nullptr) {

@@ -31,7 +31,9 @@ class LookupTable : base::Uncopied {
   ~LookupTable() {
     for (std::uint64_t g = 0; g < granules_; ++g) {
       const std::uintptr_t entry = table_[g].load(std::memory_order_relaxed);
-      if (entry & 1) base::give_memory(reinterpret_cast<void*>(entry & ~std::uintptr_t{1}), granule_bytes / unit_bytes_ * sizeof(Unit), alignof(Unit));
+      if (entry & 1) {
+        base::give_memory(reinterpret_cast<void*>(entry & ~std::uintptr_t{1}), granule_bytes / unit_bytes_ * sizeof(Unit), alignof(Unit));
+      }
     }
     std::free(static_cast<void*>(table_));
   }

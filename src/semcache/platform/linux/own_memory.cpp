@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory_resource>
 #include <mutex>
 #include <new>
@@ -18,39 +20,52 @@ namespace semcache::base {
 #ifdef __SANITIZE_ADDRESS__  // it watches what malloc gives
 void* take_memory(std::size_t bytes, std::size_t alignment) { return ::operator new(bytes, std::align_val_t{alignment}); }
 void give_memory(void* memory, std::size_t /*bytes*/, std::size_t alignment) noexcept { ::operator delete(memory, std::align_val_t{alignment}); }
+std::size_t memory_taken() noexcept { return 0; }
 #else
 
 namespace {
 
-/// Pages of the system's.
+/// Pages of the system's. @throws std::bad_alloc
+std::byte* pages_of(std::size_t bytes) {
+  void* const pages = ::mmap(nullptr, std::max<std::size_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(pages);
+}
+
+/// Parts of large mappings, which take up memory when they are used. Few and large mappings hardly ever come to addresses that the program
+/// has just unmapped, and that SemCache still believes to be adopted memory.
 class Pages final : public std::pmr::memory_resource {
  private:
-  [[nodiscard]] std::size_t rounded(std::size_t bytes) const noexcept { return round_up(bytes, page_bytes_); }
+  static constexpr std::size_t mapping_bytes = std::size_t{16} << 20;
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    const std::size_t more = alignment > page_bytes_ ? alignment : 0;  // pages beside those that begin at a multiple of the alignment
-    if (rounded(bytes) + more < bytes) throw std::bad_alloc();
-    void* const pages = ::mmap(nullptr, rounded(bytes) + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) throw std::bad_alloc();
-    if (more == 0) return pages;
-    auto* const first = static_cast<std::byte*>(pages);
-    std::byte* const aligned = first + (round_up(number(first), alignment) - number(first));
-    if (aligned > first) ::munmap(first, static_cast<std::size_t>(aligned - first));
-    ::munmap(aligned + rounded(bytes), static_cast<std::size_t>(first + more - aligned));
-    return aligned;
+    const std::size_t unit = std::max(alignment, page_bytes_);
+    if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
+    const std::size_t size = round_up(bytes, page_bytes_);
+    std::uintptr_t begin = round_up(next_, unit);
+    if (begin + size > end_ || end_ == 0) {
+      const std::size_t more = std::max(mapping_bytes, size + unit);
+      const std::uintptr_t mapping = number(pages_of(more));
+      end_ = mapping + more;
+      begin = round_up(mapping, unit);
+    }
+    next_ = begin + size;
+    return pointer(begin);
   }
-  void do_deallocate(void* pages, std::size_t bytes, std::size_t /*alignment*/) override { ::munmap(pages, rounded(bytes)); }
+  void do_deallocate(void* pages, std::size_t bytes, std::size_t /*alignment*/) override { ::munmap(pages, round_up(bytes, page_bytes_)); }
   [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
   const std::size_t page_bytes_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::uintptr_t next_ = 0, end_ = 0;  ///< what is left of the last mapping
 };
 
 /// Lives as long as the process, because static objects give memory back while it ends.
 struct Pools {
   std::mutex mutex;  ///< guards `pool`
   Pages pages;
-  std::pmr::unsynchronized_pool_resource pool{{0, std::size_t{1} << 16}, &pages};  // larger blocks are pages of their own
+  std::pmr::unsynchronized_pool_resource pool{{0, std::size_t{1} << 22}, &pages};  // larger blocks are pages of their own
   /// In a forked child another thread's lock may never be given up, and what it guards be half changed.
   std::atomic<bool> forked{false};
+  std::atomic<std::size_t> taken{0};  ///< bytes
 };
 
 Pools& pools() {
@@ -67,9 +82,11 @@ Pools& pools() {
 
 void* take_memory(std::size_t bytes, std::size_t alignment) {
   Pools& p = pools();
-  if (p.forked.load(std::memory_order_relaxed)) return p.pages.allocate(bytes, alignment);
+  if (p.forked.load(std::memory_order_relaxed)) return pages_of(bytes);
   const std::lock_guard<std::mutex> lock(p.mutex);
-  return p.pool.allocate(bytes, alignment);
+  void* const memory = p.pool.allocate(bytes, alignment);
+  p.taken += bytes;
+  return memory;
 }
 
 void give_memory(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
@@ -78,6 +95,8 @@ void give_memory(void* memory, std::size_t bytes, std::size_t alignment) noexcep
   const std::lock_guard<std::mutex> lock(p.mutex);
   p.pool.deallocate(memory, bytes, alignment);
 }
+
+std::size_t memory_taken() noexcept { return pools().taken.load(); }
 #endif
 
 }  // namespace semcache::base
