@@ -4,6 +4,7 @@
 #include "bytes.hpp"
 
 #include <semcache/linalg.hpp>
+#include <semcache/policy/decomposition.hpp>
 
 #include <gtest/gtest.h>
 
@@ -175,6 +176,42 @@ TEST_F(LinalgBytes, OfTwoProductsAndASum) {
       EXPECT_EQ(statistics().total.device_waits, 0u);
     });
   }
+}
+
+/// A product on devices of which one has memory for a small part of its operands: that one gets what its own cut says, and the others get all once.
+TEST_F(LinalgBytes, OfAProductOnDevicesOfDifferentMemory) {
+  constexpr std::size_t n = 480, share = n / 3;
+  constexpr std::uint64_t budget = 512 * 1024, all_of_a = n * n * sizeof(double), share_of_b = n * share * sizeof(double);
+  const test::Setting memory("SEMCACHE_DEVICE_MEMORY", "512K,8M,8M");
+  std::vector<double> a(n * n), b(n * n), expected(n * n, 0.0);
+  for (std::size_t i = 0; i < n * n; ++i) {
+    a[i] = static_cast<double>(i % 7);
+    b[i] = static_cast<double>(i % 5);
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t l = 0; l < n; ++l) {
+      for (std::size_t i = 0; i < n; ++i) expected[j * n + i] += a[l * n + i] * b[j * n + l];
+    }
+  }
+  std::uint64_t page = 0;
+  const Statistics s = on_devices(3, [&] {
+    Array<double> aa(n * n, Where::host), ab(n * n, Where::host), ac(n * n, Where::host);
+    aa.set(a);
+    ab.set(b);
+    page = runtime::device_page_bytes(0);
+    gemm(Transpose::no, Transpose::no, n, n, n, 1.0, aa.data(), n, ab.data(), n, 0.0, ac.data(), n);
+    EXPECT_EQ(ac.get(), expected);
+  });
+  std::uint64_t to[3] = {};
+  for (const LinkStatistics& l : s.links) {
+    if (l.to != LinkStatistics::host) to[static_cast<std::size_t>(l.to)] += l.traffic.bytes;
+  }
+  const policy::Blocking cut = policy::blocking_that_fits({n, share, n, false, false, false}, 2, {budget, page}, sizeof(double));
+  EXPECT_EQ(cut.stays, policy::Stays::part_of_c);
+  EXPECT_EQ(to[0], cut.columns * all_of_a + cut.rows * share_of_b) << cut.rows << " x " << cut.columns << " x " << cut.terms;
+  EXPECT_EQ(to[1], all_of_a + share_of_b);
+  EXPECT_EQ(to[2], all_of_a + share_of_b);
+  EXPECT_EQ(s.total.d2h.bytes, n * n * sizeof(double)) << "each part of C once";
 }
 
 /// y = A x with a matrix of 1.9 times one device's budget: two devices hold it together, one streams it, and both are right.
