@@ -816,6 +816,41 @@ void multiply_by_unit_matrix(std::int32_t n) {
   EXPECT_EQ(y.data()[n - 1], 1.0);
 }
 
+// Where most rows have no entries, the entries alone fit a device many times, but the rows do not.
+TEST_F(LinalgAttacks, RowsWithoutEntriesAreCutToFit) {
+  constexpr std::int32_t n = 100000;  // 800 KB of y, and 400 KB of row pointers
+  const Setting budget("SEMCACHE_DEVICE_MEMORY", "640K");
+  for (const std::int32_t entries : {0, 7, 1000}) {
+    for (int devices = 1; devices <= 2; ++devices) {
+      SCOPED_TRACE(std::to_string(entries) + " entries on " + std::to_string(devices));
+      on_devices(devices, [&] {
+        const auto room = static_cast<std::size_t>(std::max(1, entries));
+        Array<std::int32_t> rows(n + 1, Where::host), columns(room, Where::host);
+        Array<double> values(room, Where::host), x(10, Where::host), y(n, Where::host);
+        // Some of the last rows have one each, and the last one a hundred.
+        const std::int32_t hundred = std::min(100, entries), first = n - 1 - 3 * (entries - hundred);
+        std::vector<double> expected(n, 0.5);
+        for (std::int32_t i = 0, e = 0; i < n; ++i) {
+          rows.data()[i] = e;
+          const std::int32_t has = i == n - 1 ? hundred : i >= first && (i - first) % 3 == 0 ? 1 : 0;
+          for (const std::int32_t end = e + has; e < end; ++e) {
+            columns.data()[e] = e % 10;
+            values.data()[e] = 2.0;
+            expected[static_cast<std::size_t>(i)] += 2.0 * (e % 10);
+          }
+          rows.data()[i + 1] = e;
+        }
+        ASSERT_EQ(rows.data()[n], entries);
+        for (int i = 0; i < 10; ++i) x.data()[i] = i;
+        y.set(std::vector<double>(n, 1.0));
+        const Csr<double> a{n, 10, entries, rows.data(), columns.data(), values.data()};
+        ASSERT_NO_THROW(spmv(1.0, a, x.data(), 0.5, y.data()));
+        EXPECT_EQ(y.get(), expected);
+      });
+    }
+  }
+}
+
 // The cut of a matrix is that of vectors no longer when the runtime has ended, which had other devices, or when the program wants another spread.
 TEST_F(LinalgAttacks, CutsOfMatricesOfAnEarlierRuntimeAndOfAnotherSpreadAreForgotten) {
   constexpr std::int32_t n = 5000;

@@ -68,6 +68,10 @@ TEST(Decomposition, RowsAreCutByEntries) {
   const std::vector<std::int32_t> blocks{0, 1, 2, 3, 4, 5, 6, 7, 8};
   EXPECT_EQ(cut_by_entries(blocks.data(), 8, 3, 4), (Runs{{0, 4}, {4, 8}}));
   EXPECT_EQ(cut_by_entries(even.data(), 4, 9, 1), (Runs{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
+  // Where rows count, too, rows without entries are cut.
+  EXPECT_EQ(cut_by_entries(empty.data(), 4, 2, 1, 1), (Runs{{0, 2}, {2, 4}}));
+  const std::vector<std::int32_t> first_full{0, 4, 4, 4, 4, 4};
+  EXPECT_EQ(cut_by_entries(first_full.data(), 5, 3, 1, 1), (Runs{{0, 1}, {1, 2}, {2, 5}}));
 }
 
 std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> plain(const std::vector<Held>& held) {

@@ -49,17 +49,25 @@ struct Memory {
 [[nodiscard]] SEMCACHE_API std::uint64_t block_elements(std::uint64_t count) noexcept;
 
 /// Cuts the rows of a sparse matrix into at most `pieces` runs, none of them empty, of about equally many non-zeros. All begin at multiples of
-/// `grain`. @param row_pointers  rows + 1 of them, not descending: row i has the entries [row_pointers[i], row_pointers[i + 1])
+/// `grain`.
+/// @param row_pointers    rows + 1 of them, not descending: row i has the entries [row_pointers[i], row_pointers[i + 1])
+/// @param entries_of_row  a row counts as so many entries more than it has
 template <class Index>
-[[nodiscard]] std::vector<Run> cut_by_entries(const Index* row_pointers, std::uint64_t rows, std::size_t pieces, std::uint64_t grain) {
+[[nodiscard]] std::vector<Run> cut_by_entries(const Index* row_pointers, std::uint64_t rows, std::size_t pieces, std::uint64_t grain,
+                                              std::uint64_t entries_of_row = 0) {
   std::vector<Run> runs;
-  const auto all = static_cast<double>(row_pointers[rows] - row_pointers[0]);
+  const auto before = [&](const Index& row) {
+    return static_cast<std::uint64_t>(row - row_pointers[0]) + entries_of_row * static_cast<std::uint64_t>(&row - row_pointers);
+  };
+  const auto all = static_cast<double>(before(row_pointers[rows]));
   for (std::size_t i = 1; i <= pieces; ++i) {
     const std::uint64_t begin = runs.empty() ? 0 : runs.back().end;
     std::uint64_t end = rows;
     if (i < pieces) {
-      const auto wanted = row_pointers[0] + static_cast<Index>(all * static_cast<double>(i) / static_cast<double>(pieces));
-      const auto at = static_cast<std::uint64_t>(std::lower_bound(row_pointers, row_pointers + rows, wanted) - row_pointers);
+      const auto wanted = static_cast<std::uint64_t>(all * static_cast<double>(i) / static_cast<double>(pieces));
+      const Index* const found =
+          std::lower_bound(row_pointers, row_pointers + rows, wanted, [&](const Index& row, std::uint64_t entries) { return before(row) < entries; });
+      const auto at = static_cast<std::uint64_t>(found - row_pointers);
       end = std::min(rows, (at + grain / 2) / grain * grain);
     }
     if (end > begin) runs.push_back({begin, end});
