@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -201,6 +202,28 @@ TEST_F(LinalgAttacks, AProductOnSixteenDevices) {
       for (std::uint32_t l = 0; l < tasks::lanes_of_device; ++l) all = all && tasks::lane(d, l).queue.value != 0;
     }
     EXPECT_TRUE(all) << "a lane has no queue of its own, and its stream has been destroyed";
+  });
+}
+
+// Finding the place of a task's part takes no longer where there are many.
+TEST_F(LinalgAttacks, ManyTasksTakeTimeInProportionToTheirNumber) {
+  on_devices(1, [] {
+    const auto seconds_of = [](std::uint64_t count) {
+      Array<double> x(count * 4, Where::home);
+      std::vector<policy::Task> cut;
+      for (std::uint64_t i = 0; i < count; ++i) cut.push_back({0, 0, {{0, {4 * i, 4 * i + 2, 0, 1}, Access::read}}});
+      double least = 1e9;
+      for (int round = 0; round < 5; ++round) {
+        timespec begin{}, end{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+        tasks::run(cut, {{x.data(), count * 4, 1, count * 4, 8}}, [](const runtime::Stream&, const policy::Task&, const tasks::Operand*) {});
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+        least = std::min(least, static_cast<double>(end.tv_sec - begin.tv_sec) + 1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec));
+      }
+      return least;
+    };
+    const double few = seconds_of(1000), many = seconds_of(10000);
+    EXPECT_LT(many, 30 * few) << few << " s, " << many << " s";
   });
 }
 
