@@ -481,6 +481,97 @@ TEST_F(LinalgAttacks, ThreadsOnNeighbouringColumns) {
   }
 }
 
+/// Two threads that write the same rows of a matrix. Which of them comes last is open for each element, but there is no third value, and afterwards all
+/// readers see the same.
+TEST_F(LinalgAttacks, TwoThreadsThatWriteOverlappingTiles) {
+  constexpr std::int64_t n = 48, rows = 32, overlap = 16;
+  for (int devices = 1; devices <= 4; ++devices) {
+    for (const Where where : {Where::host, Where::home}) {
+      SCOPED_TRACE(devices);
+      on_devices(devices, [&] {
+        Array<double> a(n * n, where), b(n * n, where), c(n * n, where);
+        a.set(std::vector<double>(n * n, 1.0));
+        b.set(std::vector<double>(n * n, 1.0));
+        c.set(std::vector<double>(n * n, 0.0));
+        std::vector<std::thread> all;
+        for (int t = 0; t < 2; ++t) {
+          all.emplace_back([&, t] {
+            for (int i = 0; i < 40; ++i) {
+              gemm(Transpose::no, Transpose::no, rows, n, n, 1.0 + t, a.data(), n, b.data(), n, 0.0, c.data() + t * overlap, n);
+            }
+          });
+        }
+        for (std::thread& t : all) t.join();
+        const double on_devices = dot(n * n, c.data(), c.data());
+        const std::vector<double> is = c.get();
+        double sum = 0;
+        for (std::int64_t i = 0; i < n * n; ++i) {
+          const double v = is[static_cast<std::size_t>(i)];
+          const std::int64_t row = i % n;
+          ASSERT_TRUE((row < rows && v == 1.0 * n) || (row >= overlap && v == 2.0 * n)) << "row " << row << ": " << v;
+          sum += v * v;
+        }
+        EXPECT_EQ(on_devices, sum);
+        EXPECT_EQ(c.get(), is);
+        gemm(Transpose::no, Transpose::no, n, n, n, 3.0, a.data(), n, b.data(), n, 0.0, c.data(), n);
+        EXPECT_EQ(c.get(), std::vector<double>(n * n, 3.0 * n));
+      });
+    }
+  }
+}
+
+// While the tasks of a call are submitted, the host reads one element that a task has computed, and changes one that a later task reads.
+TEST_F(LinalgAttacks, TheHostUsesSingleElementsBetweenTheTasksOfACall) {
+  on_devices(3, [] {
+    constexpr std::uint32_t share = 1 << 15;
+    constexpr std::uint64_t n = 3 * share;
+    Array<double> x(n, Where::host);
+    x.set(std::vector<double>(n, 1.0));
+    std::vector<policy::Task> cut;
+    for (std::uint32_t d = 0; d < 3; ++d) cut.push_back({d, 0, {{0, {d * share, (d + 1) * share, 0, 1}, Access::read_write}}});
+    std::uint64_t fetched = 0;
+    tasks::run(cut, {{x.data(), n, 1, n, 8}}, [&](const runtime::Stream&, const policy::Task& task, const tasks::Operand* at) {
+      if (task.device == 1) {
+        std::thread([&] {
+          EXPECT_EQ(x.data()[share / 2], 2.0) << "of device 0";
+          fetched = statistics().total.d2h.bytes;
+          EXPECT_EQ(x.data()[2 * share + 100], 1.0) << "of device 2, later";
+          x.data()[2 * share + 100] = 5.0;
+        }).join();
+      }
+      for (std::uint32_t i = 0; i < share; ++i) static_cast<double*>(at[0].data)[i] *= 2;
+    });
+    EXPECT_LE(fetched, 16384U) << "for one element";
+    std::vector<double> expected(n, 2.0);
+    expected[2 * share + 100] = 10.0;
+    EXPECT_EQ(x.get(), expected);
+  });
+}
+
+// The host side of an array (as of a DualView) whose content other devices have computed: it reads what they have, each byte comes once, and what it
+// changes is found by the next call.
+TEST_F(LinalgAttacks, TheOtherSideOfAnArrayWhoseTilesLieElsewhere) {
+  for (int devices = 2; devices <= 4; ++devices) {
+    on_devices(devices, [] {
+      constexpr std::size_t n = 40000, bytes = n * sizeof(double);
+      auto* const device = static_cast<double*>(runtime::allocate_device("two-sided", bytes, 0));
+      auto* const host = static_cast<double*>(runtime::allocate_host("two-sided", bytes, device));
+      std::fill(host, host + n, 1.0);
+      runtime::copy(device, host, bytes, runtime::queue_of(nullptr));
+      scal(static_cast<std::int64_t>(n), 2.0, device);
+      const std::uint64_t before = statistics().total.d2h.bytes;
+      runtime::copy(host, device, bytes, runtime::queue_of(nullptr));
+      for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(host[i], 2.0) << i;
+      EXPECT_EQ(statistics().total.d2h.bytes - before, bytes);
+      host[n - 7] = 50.0;
+      runtime::copy(device, host, bytes, runtime::queue_of(nullptr));
+      EXPECT_EQ(dot(static_cast<std::int64_t>(n), device, device), 4.0 * (n - 1) + 2500.0);
+      runtime::deallocate(device);
+      runtime::deallocate(host);
+    });
+  }
+}
+
 // A body that throws leaves what it did not compute as it was, and later calls work.
 TEST_F(LinalgAttacks, ATaskThatThrows) {
   on_devices(3, [] {
