@@ -98,6 +98,49 @@ TYPED_TEST(LinalgDense, ProductsOfRandomShapesAreRightOnOneToEightDevices) {
   }
 }
 
+// Whatever stays on the device: rows of A, columns of B, or a part of C to which tasks add some terms each.
+TYPED_TEST(LinalgDense, ProductsLargerThanADeviceAreRightForAllTransposes) {
+  using T = TypeParam;
+  const test::Setting memory("SEMCACHE_DEVICE_MEMORY", "512K");
+  std::mt19937_64 choice(3);
+  const auto whole_number = [&] {  // sums of products are exact
+    const auto part = [&] { return static_cast<float>(choice() % 5) - 2; };
+    if constexpr (std::is_floating_point_v<T>) return static_cast<T>(part());
+    else return T(part(), part());
+  };
+  const auto filled = [&](std::size_t count) {
+    std::vector<T> v(count);
+    std::generate(v.begin(), v.end(), whole_number);
+    return v;
+  };
+  struct Shape {
+    std::size_t m, n, k;
+  };
+  for (const Shape& shape : {Shape{190, 180, 170}, Shape{900, 20, 100}, Shape{20, 900, 100}, Shape{24, 20, 3000}}) {
+    for (const Transpose ta : {Transpose::no, Transpose::yes, Transpose::conjugate}) {
+      for (const Transpose tb : {Transpose::no, Transpose::yes, Transpose::conjugate}) {
+        const auto [m, n, k] = shape;
+        const std::size_t rows_a = ta == Transpose::no ? m : k, columns_a = ta == Transpose::no ? k : m;
+        const std::size_t rows_b = tb == Transpose::no ? k : n, columns_b = tb == Transpose::no ? n : k;
+        const std::size_t lda = rows_a + 3, ldb = rows_b + 1, ldc = m + 2;
+        const T beta = tb == Transpose::yes ? T(2) : T(0);
+        SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", " + static_cast<char>(ta) + static_cast<char>(tb));
+        const std::vector<T> host_a = filled(lda * columns_a), host_b = filled(ldb * columns_b), host_c = filled(ldc * n);
+        const std::vector<T> expected = product(ta, tb, m, n, k, T(3), host_a, lda, host_b, ldb, beta, host_c, ldc);
+        on_devices(ta == Transpose::no ? 1 : 2, [&, rows = m, columns = n, terms = k] {
+          Array<T> a(host_a.size(), Where::host), b(host_b.size(), Where::host), c(host_c.size(), Where::host);
+          a.set(host_a);
+          b.set(host_b);
+          c.set(host_c);
+          gemm(ta, tb, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns), static_cast<std::int64_t>(terms), T(3), a.data(),
+               static_cast<std::int64_t>(lda), b.data(), static_cast<std::int64_t>(ldb), beta, c.data(), static_cast<std::int64_t>(ldc));
+          EXPECT_EQ(c.get(), expected);
+        });
+      }
+    }
+  }
+}
+
 TYPED_TEST(LinalgDense, SumsOfVectorsAreRightOnOneToEightDevices) {
   using T = TypeParam;
   test::RandomNumbers<T> number{std::mt19937_64(7)};
