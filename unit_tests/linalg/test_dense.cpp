@@ -248,6 +248,10 @@ TEST_F(LinalgBytes, OfAProductOnDevicesOfDifferentMemory) {
   std::uint64_t to[3] = {};
   for (const LinkStatistics& l : s.links) {
     if (l.to != LinkStatistics::host) to[static_cast<std::size_t>(l.to)] += l.traffic.bytes;
+    // Both large devices need all of A: each gets a half, and the other one's from there.
+    if (l.from + l.to == 3 && l.from > 0 && l.to > 0) {
+      EXPECT_EQ(l.traffic.bytes, all_of_a / 2) << l.from;
+    }
   }
   const policy::Blocking cut = policy::blocking_that_fits({n, share, n, false, false, false}, 2, {budget, page}, sizeof(double));
   EXPECT_EQ(cut.stays, policy::Stays::part_of_c);

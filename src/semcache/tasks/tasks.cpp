@@ -154,24 +154,24 @@ class Places {
         }
       }
       if (written || needs.size() < 2) continue;
-      const std::vector<Need>& first = needs.begin()->second;
-      const bool same_for_all = std::all_of(needs.begin(), needs.end(), [&](const auto& of_device) {
-        return std::equal(of_device.second.begin(), of_device.second.end(), first.begin(), first.end(),
-                          [](const Need& a, const Need& b) { return same(a.where, b.where); });
-      });
-      if (same_for_all) {
-        for (const auto& of_device : needs) common_[operand].push_back(of_device.first);
-      } else if (operands_[operand].columns == 1 && some_overlap(needs) && !is_held(operand)) {
+      std::vector<std::uint32_t> alike = largest_group(needs);
+      const bool is_vector = operands_[operand].columns == 1;
+      if (alike.size() == needs.size() || (!is_vector && alike.size() > 1)) {
+        common_[operand] = std::move(alike);
+      } else if (is_vector && some_overlap(needs) && !is_held(operand)) {
         bring_in_turn(operand, needs);
       }
     }
   }
-  /// Called before each task. What all devices need of an operand, and this task is the first to use, is brought now: each device brings a share.
+  /// Called before each task. What several devices need of an operand, and this task is the first of theirs to use, is brought now: each of these
+  /// devices brings a share.
   void bring_shared(const Task& task) {
     for (const TaskPart& p : task.parts) {
-      const auto devices = common_.find(p.operand);
-      if (devices == common_.end() || p.where.empty() || !met_[p.operand].insert(p.where).second) continue;
-      if (!is_on_a_device(p.operand, p.where)) bring_evenly(p, devices->second);
+      const auto found = common_.find(p.operand);
+      if (found == common_.end() || p.where.empty()) continue;
+      const std::vector<std::uint32_t>& devices = found->second;
+      if (std::find(devices.begin(), devices.end(), task.device) == devices.end() || !met_[p.operand].insert(p.where).second) continue;
+      if (!is_on_a_device(p.operand, p.where)) bring_evenly(p, devices);
     }
   }
 
@@ -199,6 +199,20 @@ class Places {
   void fetch(std::uint32_t device, std::uint32_t operand, const Need& need, const Rectangle& where) const {
     const runtime::LibraryUse use = use_of(place(device, operand, need), operands_[operand], where, Access::read);
     const runtime::Launch launch(lane(device, 0).queue, &use, 1);  // of no kernel
+  }
+  /// The devices that need the same parts in the same order, as most others do.
+  [[nodiscard]] static std::vector<std::uint32_t> largest_group(const Needs& needs) {
+    std::vector<std::uint32_t> largest;
+    for (const auto& first : needs) {
+      std::vector<std::uint32_t> group;
+      for (const auto& other : needs) {
+        const bool alike = std::equal(first.second.begin(), first.second.end(), other.second.begin(), other.second.end(),
+                                      [](const Need& a, const Need& b) { return same(a.where, b.where); });
+        if (alike) group.push_back(other.first);
+      }
+      if (group.size() > largest.size()) largest = std::move(group);
+    }
+    return largest;
   }
   /// Do parts of different devices overlap? The parts are of a vector.
   [[nodiscard]] static bool some_overlap(const Needs& needs) {
@@ -274,8 +288,8 @@ class Places {
   const std::vector<Matrix>& operands_;
   std::map<Key, std::map<Rectangle, Place, Before>> places_;
   std::map<Key, Rectangle> of_all_;                             ///< where all parts that are not `together` have one place
-  std::map<std::uint32_t, std::vector<std::uint32_t>> common_;  ///< by operand, the devices that all read the same of it
-  std::map<std::uint32_t, Rectangles> met_;                     ///< by operand, what tasks so far use of it
+  std::map<std::uint32_t, std::vector<std::uint32_t>> common_;  ///< by operand, the devices that read the same of it
+  std::map<std::uint32_t, Rectangles> met_;                     ///< by operand, what tasks of these devices so far use of it
 };
 
 }  // namespace
