@@ -52,8 +52,8 @@ inline Host elements(const Vector& view) {
   return elements(Kokkos::View<double**, Left, Device>(view.data(), view.extent(0), 1));
 }
 
-/// The vectors of a product with a sparse matrix may be longer than that, where Kokkos-Kernels allows it: the version 3.4 does, later ones refuse them.
-/// Then this is the part that the matrix has rows or columns for.
+/// The vectors of a product with a sparse matrix may be longer than that, where Kokkos-Kernels allows it: the version 3.4 does, later ones refuse
+/// them. Then this is the part that the matrix has rows or columns for.
 template <class View>
 auto as_long_as_allowed(const View& v, std::size_t count) {
 #if SEMCACHE_KERNELS_INSTANCES

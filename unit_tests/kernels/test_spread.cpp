@@ -136,7 +136,8 @@ KOKKOS_TEST(Spread, VectorsAndNumbers) {
 
 namespace {
 
-/// y = alpha A x + beta y on all devices, where x and y are vectors or multivectors. @return false, for multivectors: alpha is zero, and nothing was done
+/// y = alpha A x + beta y on all devices, where x and y are vectors or multivectors.
+/// @return false, for multivectors: alpha is zero, and nothing was done
 template <class Matrix, class X, class Y>
 bool multiply(double alpha, const Matrix& a, const X& x, double beta, const Y& y) {
   if constexpr (std::is_same<typename Matrix::size_type, const int>::value || std::is_same<typename Matrix::size_type, int>::value) {
@@ -217,8 +218,8 @@ KOKKOS_TEST(Spread, SparseWithRowPointersOf64Bits) {
   expect_sparse_products<std::int64_t>();
 }
 
-// The squares of these elements are beyond the range of their type, their norm is not: Kokkos-Kernels' routine for the native device decides what that
-// is. (The one for GPUs does not scale.)
+// The squares of these elements are beyond the range of their type, their norm is not: Kokkos-Kernels' routine for the native device decides what
+// that is. (The one for GPUs does not scale.)
 KOKKOS_TEST(Spread, NormsOfVeryLargeAndVerySmallElements) {
   const std::size_t n = 1000;
   for (const double element : {1e200, 1e-200, 1e-160, 0.0, HUGE_VAL}) {

@@ -481,8 +481,8 @@ TEST_F(LinalgAttacks, ThreadsOnNeighbouringColumns) {
   }
 }
 
-/// Two threads that write the same rows of a matrix. Which of them comes last is open for each element, but there is no third value, and afterwards all
-/// readers see the same.
+/// Two threads that write the same rows of a matrix. Which of them comes last is open for each element, but there is no third value, and afterwards
+/// all readers see the same.
 TEST_F(LinalgAttacks, TwoThreadsThatWriteOverlappingTiles) {
   constexpr std::int64_t n = 48, rows = 32, overlap = 16;
   for (int devices = 1; devices <= 4; ++devices) {

@@ -124,7 +124,8 @@ TYPED_TEST(LinalgDense, ProductsLargerThanADeviceAreRightForAllTransposes) {
         const std::size_t rows_b = tb == Transpose::no ? k : n, columns_b = tb == Transpose::no ? n : k;
         const std::size_t lda = rows_a + 3, ldb = rows_b + 1, ldc = m + 2;
         const T beta = tb == Transpose::yes ? T(2) : T(0);
-        SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", " + static_cast<char>(ta) + static_cast<char>(tb));
+        SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", " + static_cast<char>(ta) +
+                     static_cast<char>(tb));
         const std::vector<T> host_a = filled(lda * columns_a), host_b = filled(ldb * columns_b), host_c = filled(ldc * n);
         const std::vector<T> expected = product(ta, tb, m, n, k, T(3), host_a, lda, host_b, ldb, beta, host_c, ldc);
         on_devices(ta == Transpose::no ? 1 : 2, [&, rows = m, columns = n, terms = k] {

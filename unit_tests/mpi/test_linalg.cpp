@@ -8,8 +8,8 @@
 
 using namespace mpi_test;
 
-// Messages from and to arrays whose parts lie on several devices, because a library call has computed them there. The environment says how many devices
-// there are (SEMCACHE_DEVICES=3 SEMCACHE_SPREAD=always).
+// Messages from and to arrays whose parts lie on several devices, because a library call has computed them there. The environment says how many
+// devices there are (SEMCACHE_DEVICES=3 SEMCACHE_SPREAD=always).
 namespace {
 
 constexpr std::int64_t n = 30000;

@@ -126,7 +126,8 @@ TEST(Decomposition, ATaskForEachPieceOfEachShare) {
             "device 0, lane 0: reads 0 [3, 4) x [0, 1), updates 1 [3, 4) x [0, 1)\n");
 }
 
-// The shares of devices of different memory are cut in different ways. Where some terms of the sums come after others, they are added on the same lane.
+// The shares of devices of different memory are cut in different ways. Where some terms of the sums come after others, they are added on the same
+// lane.
 TEST(Decomposition, EachShareIsCutForItself) {
   EXPECT_EQ(text_of(cut(Product{2, 4, 4, false, false, false}, Grid{1, 2}, {1, 0}, {Blocking{1, 1, 1}, Blocking{2, 1, 2, Stays::part_of_c}}, 2)),
             "device 1, lane 0: reads 0 [0, 2) x [0, 4), reads 1 [0, 4) x [0, 2), overwrites 2 [0, 2) x [0, 2)\n"
@@ -166,7 +167,7 @@ TEST(Decomposition, TasksCoverTheResultOnce) {
   for (std::uint64_t m = 1; m < 9; ++m) {
     for (std::uint64_t n = 1; n < 9; ++n) {
       for (std::size_t p = 1; p <= 8; ++p) {
-        for (const std::uint64_t budget : {std::uint64_t{1}, std::uint64_t{9}, std::uint64_t{16}, std::uint64_t{30}, std::uint64_t{60}, std::uint64_t{3000}}) {
+        for (const std::uint64_t budget : std::vector<std::uint64_t>{1, 9, 16, 30, 60, 3000}) {
           const std::uint64_t k = 1 + (m + n) % 5;
           const Product product{m, n, k, true, false, false};
           const Grid grid = grid_of(product, p);
@@ -232,8 +233,8 @@ TEST(Decomposition, ProductsThatDoNotFitKeepWhatSavesMost) {
   EXPECT_EQ(std::get<3>(blocking({100000, 300, 300, false, false, false}, 1000000)), Stays::columns_of_b);
   // There are so many terms that C is small, and stays as a whole.
   EXPECT_EQ(std::get<3>(blocking({100, 100, 1000000, false, false, false}, 100000)), Stays::part_of_c);
-  EXPECT_EQ(elements_of_a_and_b({100, 100, 1000000, false, false, false}, blocking_that_fits({100, 100, 1000000, false, false, false}, 1, {100000, 1}, 1)),
-            2u * 100 * 1000000);
+  const Product long_sums{100, 100, 1000000, false, false, false};
+  EXPECT_EQ(elements_of_a_and_b(long_sums, blocking_that_fits(long_sums, 1, {100000, 1}, 1)), 2u * 100 * 1000000);
   // Square parts of C: no blocking moves less than 2 m n k / sqrt(e) elements by much.
   for (const std::uint64_t size : {std::uint64_t{1000}, std::uint64_t{4000}, std::uint64_t{20000}}) {
     for (const std::uint64_t budget : {size * size / 10, size * size / 50}) {

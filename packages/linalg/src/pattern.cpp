@@ -144,7 +144,8 @@ static Pieces cut_to_fit(const std::int32_t* row_pointers, const std::int32_t* c
   // Smaller parts seldom take two pages. Where a task still does not fit, the device has less memory than a page or two for each operand.
   const std::uint64_t small = memory.page / 8;
   // A row takes as much as an entry: it has a row pointer, and an element of a vector.
-  const std::uint64_t bytes_of_matrix = (has + rows.size()) * (scalar_bytes + sizeof(std::int32_t)), most_bytes = std::max<std::uint64_t>(1, policy::bytes_of_task(memory));
+  const std::uint64_t bytes_of_matrix = (has + rows.size()) * (scalar_bytes + sizeof(std::int32_t));
+  const std::uint64_t most_bytes = std::max<std::uint64_t>(1, policy::bytes_of_task(memory));
   const auto cut = [&](std::uint64_t pieces) {
     std::vector<Run> runs = policy::cut_by_entries(row_pointers + rows.begin, rows.size(), static_cast<std::size_t>(pieces), 1, 1);
     for (Run& r : runs) r = {rows.begin + r.begin, rows.begin + r.end};

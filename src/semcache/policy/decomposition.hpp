@@ -148,8 +148,9 @@ struct Blocking {
   std::size_t columns = 1;  ///< columns,
   std::size_t terms = 1;    ///< and terms of the sums, at most
   Stays stays = Stays::rows_of_a;
-  Lead lead = {};  ///< only where there is one piece of rows, and of terms. Its tasks have all of op(B)'s columns as their part, of which they use the
-                   ///< rows that belong to their columns of A; all of its tasks but the first read C
+  /// Only where there is one piece of rows, and of terms. Its tasks have all of op(B)'s columns as their part, of which they use the rows that belong to
+  /// their columns of A; all of its tasks but the first read C.
+  Lead lead = {};
 };
 /// Returns how a share is cut, so that what a task needs fits the memory, with room for the next tasks' operands to arrive. If all of op(A) fits, it
 /// stays, and there are at least as many pieces by columns as asked for. Otherwise the blocking is taken that brings the fewest elements to the
@@ -157,7 +158,8 @@ struct Blocking {
 /// nearly square parts of C stay, and short pieces of A's columns and B's rows pass by.
 /// @param least_pieces  so many tasks at least, so that one computes while the next one's operands arrive
 /// @return as many pieces as there are elements, if even one column and row do not fit
-[[nodiscard]] SEMCACHE_API Blocking blocking_that_fits(const Product& share, std::size_t least_pieces, const Memory& memory, std::uint64_t element_bytes);
+[[nodiscard]] SEMCACHE_API Blocking blocking_that_fits(const Product& share, std::size_t least_pieces, const Memory& memory,
+                                                       std::uint64_t element_bytes);
 /// Cuts a product into a grid of shares, one for each device, and each share into tasks.
 /// @param devices    for each share, by columns first, its device; a device may have none
 /// @param blockings  for each share
