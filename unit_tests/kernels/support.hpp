@@ -52,6 +52,19 @@ inline Host elements(const Vector& view) {
   return elements(Kokkos::View<double**, Left, Device>(view.data(), view.extent(0), 1));
 }
 
+/// The vectors of a product with a sparse matrix may be longer than that, where Kokkos-Kernels allows it: the version 3.4 does, later ones refuse
+/// them. Then this is the part that the matrix has rows or columns for.
+template <class View>
+auto as_long_as_allowed(const View& v, std::size_t count) {
+#if SEMCACHE_KERNELS_INSTANCES
+  if constexpr (View::rank == 1) return Kokkos::subview(v, Pair(0, count));
+  else return Kokkos::subview(v, Pair(0, count), Kokkos::ALL());
+#else
+  (void)count;
+  return v;
+#endif
+}
+
 /// How many devices hold a part of the array.
 template <class View>
 int devices_of(const View& v) {

@@ -93,12 +93,48 @@ struct Part {
   Any<T> view;
 };
 
+/// The calls. Those of complex numbers go to what is behind the functions of Kokkos-Kernels, so that its own kernels need not be compiled for them.
+/// Return false if they have been left to Kokkos-Kernels, which is not called then.
+namespace call {
+namespace behind = semcache::kernels::spreading;
+template <class T>
+constexpr bool is_public = std::is_floating_point<T>::value;
+
+#define ATTACK_CALL(NAME, PUBLIC_CALL, CALL_BEHIND)       \
+  template <class T, class... Arguments>                  \
+  bool NAME(const char* ops, const Arguments&... all) {   \
+    (void)ops;                                            \
+    if constexpr (is_public<T>) {                         \
+      PUBLIC_CALL;                                        \
+      return true;                                        \
+    } else {                                              \
+      return CALL_BEHIND;                                 \
+    }                                                     \
+  }
+ATTACK_CALL(gemm, KokkosBlas::gemm(ops, ops + 1, all...), behind::gemm(semcache::Exec(), ops[0], ops[1], all...))
+ATTACK_CALL(gemv, KokkosBlas::gemv(ops, all...), behind::gemv(semcache::Exec(), ops[0], all...))
+ATTACK_CALL(axpby, KokkosBlas::axpby(all...), behind::axpby(semcache::Exec(), all...))
+ATTACK_CALL(scal, KokkosBlas::scal(all...), behind::scal(semcache::Exec(), all...))
+ATTACK_CALL(trmm, KokkosBlas::trmm(ops, ops + 1, ops + 2, ops + 3, all...), behind::trmm(semcache::Exec(), ops[0], ops[1], ops[2], ops[3], all...))
+ATTACK_CALL(trsm, KokkosBlas::trsm(ops, ops + 1, ops + 2, ops + 3, all...), behind::trsm(semcache::Exec(), ops[0], ops[1], ops[2], ops[3], all...))
+#undef ATTACK_CALL
+template <class T, class X, class Y>
+bool dot(T& result, const X& x, const Y& y) {
+  const Kokkos::View<T, Kokkos::HostSpace> in_host("dot");
+  if constexpr (is_public<T>) result = KokkosBlas::dot(x, y);
+  else if (!behind::dot(semcache::Exec(), in_host, x, y)) return false;
+  else result = in_host();
+  return true;
+}
+}  // namespace call
+
 constexpr std::size_t sizes[] = {1, 1, 2, 3, 5, 8, 20};
 std::size_t any_size() { return sizes[below(7)]; }
 char any_op() { return "NTC"[below(3)]; }
 
 template <class T>
 void products() {
+  int made = 0;
   for (int trial = 0; trial < 300; ++trial) {
     const std::size_t m = any_size(), n = any_size(), k = any_size();
     const char op_a = any_op(), op_b = any_op();
@@ -107,20 +143,26 @@ void products() {
     // Kokkos-Kernels' own kernels read A and B where alpha is zero.
     Part<T> a(op_a == 'N' ? m : k, op_a == 'N' ? k : m, true), b(op_b == 'N' ? k : n, op_b == 'N' ? n : k, true), c(m, n, beta != T(0));
     const std::string what = std::to_string(trial) + " gemm " + op_a + op_b + " a " + a.text() + " b " + b.text() + " c " + c.text();
-    KokkosBlas::gemm(&op_a, &op_b, alpha, a.view, b.view, beta, c.view);
-    for (std::size_t i = 0; i < m; ++i) {
+    const char ops[] = {op_a, op_b};
+    const bool done = call::gemm<T>(ops, alpha, a.view, b.view, beta, c.view);
+    made += done;
+    for (std::size_t i = 0; i < m && done; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
         T sum(0);
         for (std::size_t l = 0; l < k && reads; ++l) sum += a.get(op_a, i, l) * b.get(op_b, l, j);
         c.at(i, j) = (reads ? alpha * sum : T(0)) + (beta == T(0) ? T(0) : beta * c.at(i, j));
       }
     }
-    ASSERT_NO_FATAL_FAILURE(c.expect(what));
+    if (done || beta != T(0)) {
+      ASSERT_NO_FATAL_FAILURE(c.expect(what));
+    }
   }
+  EXPECT_GT(made, 80);
 }
 
 template <class T>
 void by_vectors() {
+  int made = 0;
   for (int trial = 0; trial < 200; ++trial) {
     const std::size_t m = any_size(), n = any_size();
     const char op = "NTCH"[below(4)];
@@ -129,18 +171,23 @@ void by_vectors() {
     Part<T> a(m, n, true), x(op == 'N' ? n : m, 1, true), y(op == 'N' ? m : n, 1, beta != T(0) || op != 'N');
     const auto vx = Kokkos::subview(x.view, Kokkos::ALL(), 0), vy = Kokkos::subview(y.view, Kokkos::ALL(), 0);
     const std::string what = std::to_string(trial) + " gemv " + op + " a " + a.text() + " x " + x.text() + " y " + y.text();
-    KokkosBlas::gemv(&op, alpha, a.view, vx, beta, vy);
-    for (std::size_t i = 0; i < y.rows; ++i) {
+    const bool done = call::gemv<T>(&op, alpha, a.view, vx, beta, vy);
+    made += done;
+    for (std::size_t i = 0; i < y.rows && done; ++i) {
       T sum(0);
       for (std::size_t l = 0; l < x.rows; ++l) sum += a.get(op, i, l) * x.at(l, 0);
       y.at(i, 0) = alpha * sum + (beta == T(0) ? T(0) : beta * y.at(i, 0));
     }
-    ASSERT_NO_FATAL_FAILURE(y.expect(what));
+    if (done || beta != T(0)) {
+      ASSERT_NO_FATAL_FAILURE(y.expect(what));
+    }
   }
+  EXPECT_GT(made, 20);
 }
 
 template <class T>
 void of_vectors() {
+  int made = 0;
   for (int trial = 0; trial < 200; ++trial) {
     const std::size_t n = below(3) == 0 ? 1 + below(2000) : any_size();
     const T alpha = number<T>(), beta = below(3) == 0 ? T(0) : number<T>();
@@ -148,22 +195,30 @@ void of_vectors() {
     const auto vx = Kokkos::subview(x.view, Kokkos::ALL(), 0), vy = Kokkos::subview(y.view, Kokkos::ALL(), 0),
                vz = Kokkos::subview(z.view, Kokkos::ALL(), 0);
     const std::string what = std::to_string(trial) + " x " + x.text() + " y " + y.text();
-    KokkosBlas::axpby(alpha, vx, beta, vy);
-    KokkosBlas::scal(vz, beta, vx);
-    T dot(0);
+    const bool added = call::axpby<T>("", alpha, vx, beta, vy), scaled = call::scal<T>("", vz, beta, vx);
+    T dot(0), found(0);
     for (std::size_t i = 0; i < n; ++i) {
-      y.at(i, 0) = alpha * x.at(i, 0) + (beta == T(0) ? T(0) : beta * y.at(i, 0));
-      z.at(i, 0) = beta * x.at(i, 0);
+      if (added) y.at(i, 0) = alpha * x.at(i, 0) + (beta == T(0) ? T(0) : beta * y.at(i, 0));
+      if (scaled) z.at(i, 0) = beta * x.at(i, 0);
       dot += conj_of(x.at(i, 0)) * y.at(i, 0);
     }
-    ASSERT_NO_FATAL_FAILURE(y.expect("axpby " + what));
-    ASSERT_NO_FATAL_FAILURE(z.expect("scal " + what));
-    ASSERT_LE(distance(T(KokkosBlas::dot(vx, vy)), dot), 1e-9) << what;
+    if (added || beta != T(0)) {
+      ASSERT_NO_FATAL_FAILURE(y.expect("axpby " + what));
+    }
+    if (scaled) {
+      ASSERT_NO_FATAL_FAILURE(z.expect("scal " + what));
+    }
+    if (added && call::dot(found, vx, vy)) {
+      ++made;
+      ASSERT_LE(distance(found, dot), 1e-9) << what;
+    }
   }
+  EXPECT_GT(made, 20);
 }
 
 template <class T>
 void triangles() {
+  int made = 0;
   for (int trial = 0; trial < 200; ++trial) {
     const std::size_t m = any_size(), n = any_size();
     const char op = any_op(), side = "LR"[below(2)], uplo = "UL"[below(2)], diagonal = "UN"[below(2)];
@@ -186,7 +241,14 @@ void triangles() {
     };
     const std::string what = std::to_string(trial) + " " + side + uplo + op + diagonal + " a " + a.text() + " b " + b.text();
     const std::vector<T> before = b.host;
-    KokkosBlas::trmm(&side, &uplo, &op, &diagonal, alpha, a.view, b.view);
+    const char ops[] = {side, uplo, op, diagonal};
+    if (!call::trmm<T>(ops, alpha, a.view, b.view)) {
+      if (alpha != T(0)) {
+        ASSERT_NO_FATAL_FAILURE(b.expect("no trmm " + what));
+      }
+      continue;
+    }
+    ++made;
     Part<T> expected = b;
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
@@ -197,9 +259,10 @@ void triangles() {
     }
     ASSERT_NO_FATAL_FAILURE(expected.expect("trmm " + what));
     if (alpha == T(0)) continue;
-    KokkosBlas::trsm(&side, &uplo, &op, &diagonal, T(1) / alpha, a.view, b.view);
+    EXPECT_TRUE(call::trsm<T>(ops, T(1) / alpha, a.view, b.view));
     ASSERT_NO_FATAL_FAILURE(b.expect("trsm " + what));
   }
+  EXPECT_GT(made, 20);
 }
 
 }  // namespace
@@ -223,9 +286,10 @@ KOKKOS_TEST(SpreadAttacks, AProductByAVectorIntoMemoryWithNan) {
     }
     const test::Vector y("y", n);
     fill(y, 1);
-    const Any<double> a(of_a.data(), Kokkos::LayoutStride(n, 2, n, 2 * n));
-    const auto x = Kokkos::subview(of_x, Kokkos::ALL());
-    KokkosBlas::gemv(&op, 2.0, a, Kokkos::subview(x, Pair(0, n)), 0.0, y);
+    // The types are those of random products.
+    const Any<double> a(of_a.data(), Kokkos::LayoutStride(n, 2, n, 2 * n)), x(of_x.data(), Kokkos::LayoutStride(n, 1, 1, n)),
+        result(y.data(), Kokkos::LayoutStride(n, 1, 1, n));
+    KokkosBlas::gemv(&op, 2.0, a, Kokkos::subview(x, Kokkos::ALL(), 0), 0.0, Kokkos::subview(result, Kokkos::ALL(), 0));
     const Host found = elements(y);
     for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(found(i, 0), 2.0 * n) << op << i;
   }
@@ -257,33 +321,4 @@ KOKKOS_TEST(SpreadAttacks, AProductWithoutTerms) {
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) ASSERT_EQ(found(i, j), 6.0);
   }
-}
-
-// Kokkos-Kernels multiplies by a matrix that has room for more entries than its rows have.
-KOKKOS_TEST(SpreadAttacks, AMatrixWithRoomForMoreEntries) {
-  using Crs = KokkosSparse::CrsMatrix<double, int, Device, void, int>;
-  constexpr int n = 500;
-  const Crs::row_map_type::non_const_type rows("rows", n + 1);
-  const Crs::index_type columns("columns", n + 9);
-  const Crs::values_type values("values", n + 9);
-  const auto r = Kokkos::create_mirror_view(rows);
-  const auto c = Kokkos::create_mirror_view(columns);
-  const auto v = Kokkos::create_mirror_view(values);
-  for (int i = 0; i <= n; ++i) r(i) = i + 3;
-  for (int e = 0; e < n + 9; ++e) {
-    c(e) = e < 3 || e >= n + 3 ? 1 << 30 : e - 3;
-    v(e) = e < 3 || e >= n + 3 ? std::nan("") : 2;
-  }
-  Kokkos::deep_copy(rows, r);
-  Kokkos::deep_copy(columns, c);
-  Kokkos::deep_copy(values, v);
-  const Crs a("diagonal", n, n, n + 9, values, rows, columns);
-  const test::Vector x("x", n + 2), y("y", n + 4);
-  fill(x, 1);
-  fill(y, 2);
-  const Host hx = elements(x), hy = elements(y);
-  KokkosSparse::spmv("N", 3.0, a, x, -1.0, y);
-  EXPECT_EQ(devices_of(Kokkos::subview(y, Pair(0, n))), semcache::device_count());
-  const Host found = elements(y);
-  for (int i = 0; i < n + 4; ++i) ASSERT_EQ(found(i, 0), i < n ? 6 * hx(i, 0) - hy(i, 0) : hy(i, 0)) << i;
 }

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -201,6 +202,28 @@ TEST_F(LinalgAttacks, AProductOnSixteenDevices) {
       for (std::uint32_t l = 0; l < tasks::lanes_of_device; ++l) all = all && tasks::lane(d, l).queue.value != 0;
     }
     EXPECT_TRUE(all) << "a lane has no queue of its own, and its stream has been destroyed";
+  });
+}
+
+// Finding the place of a task's part takes no longer where there are many.
+TEST_F(LinalgAttacks, ManyTasksTakeTimeInProportionToTheirNumber) {
+  on_devices(1, [] {
+    const auto seconds_of = [](std::uint64_t count) {
+      Array<double> x(count * 4, Where::home);
+      std::vector<policy::Task> cut;
+      for (std::uint64_t i = 0; i < count; ++i) cut.push_back({0, 0, {{0, {4 * i, 4 * i + 2, 0, 1}, Access::read}}});
+      double least = 1e9;
+      for (int round = 0; round < 5; ++round) {
+        timespec begin{}, end{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+        tasks::run(cut, {{x.data(), count * 4, 1, count * 4, 8}}, [](const runtime::Stream&, const policy::Task&, const tasks::Operand*) {});
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+        least = std::min(least, static_cast<double>(end.tv_sec - begin.tv_sec) + 1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec));
+      }
+      return least;
+    };
+    const double few = seconds_of(1000), many = seconds_of(10000);
+    EXPECT_LT(many, 30 * few) << few << " s, " << many << " s";
   });
 }
 
@@ -454,6 +477,97 @@ TEST_F(LinalgAttacks, ThreadsOnNeighbouringColumns) {
         for (std::thread& t : all) t.join();
         for (const double v : c.get()) ASSERT_EQ(v, 31.0 * n);
       }
+    });
+  }
+}
+
+/// Two threads that write the same rows of a matrix. Which of them comes last is open for each element, but there is no third value, and afterwards
+/// all readers see the same.
+TEST_F(LinalgAttacks, TwoThreadsThatWriteOverlappingTiles) {
+  constexpr std::int64_t n = 48, rows = 32, overlap = 16;
+  for (int devices = 1; devices <= 4; ++devices) {
+    for (const Where where : {Where::host, Where::home}) {
+      SCOPED_TRACE(devices);
+      on_devices(devices, [&] {
+        Array<double> a(n * n, where), b(n * n, where), c(n * n, where);
+        a.set(std::vector<double>(n * n, 1.0));
+        b.set(std::vector<double>(n * n, 1.0));
+        c.set(std::vector<double>(n * n, 0.0));
+        std::vector<std::thread> all;
+        for (int t = 0; t < 2; ++t) {
+          all.emplace_back([&, t] {
+            for (int i = 0; i < 40; ++i) {
+              gemm(Transpose::no, Transpose::no, rows, n, n, 1.0 + t, a.data(), n, b.data(), n, 0.0, c.data() + t * overlap, n);
+            }
+          });
+        }
+        for (std::thread& t : all) t.join();
+        const double on_devices = dot(n * n, c.data(), c.data());
+        const std::vector<double> is = c.get();
+        double sum = 0;
+        for (std::int64_t i = 0; i < n * n; ++i) {
+          const double v = is[static_cast<std::size_t>(i)];
+          const std::int64_t row = i % n;
+          ASSERT_TRUE((row < rows && v == 1.0 * n) || (row >= overlap && v == 2.0 * n)) << "row " << row << ": " << v;
+          sum += v * v;
+        }
+        EXPECT_EQ(on_devices, sum);
+        EXPECT_EQ(c.get(), is);
+        gemm(Transpose::no, Transpose::no, n, n, n, 3.0, a.data(), n, b.data(), n, 0.0, c.data(), n);
+        EXPECT_EQ(c.get(), std::vector<double>(n * n, 3.0 * n));
+      });
+    }
+  }
+}
+
+// While the tasks of a call are submitted, the host reads one element that a task has computed, and changes one that a later task reads.
+TEST_F(LinalgAttacks, TheHostUsesSingleElementsBetweenTheTasksOfACall) {
+  on_devices(3, [] {
+    constexpr std::uint32_t share = 1 << 15;
+    constexpr std::uint64_t n = 3 * share;
+    Array<double> x(n, Where::host);
+    x.set(std::vector<double>(n, 1.0));
+    std::vector<policy::Task> cut;
+    for (std::uint32_t d = 0; d < 3; ++d) cut.push_back({d, 0, {{0, {d * share, (d + 1) * share, 0, 1}, Access::read_write}}});
+    std::uint64_t fetched = 0;
+    tasks::run(cut, {{x.data(), n, 1, n, 8}}, [&](const runtime::Stream&, const policy::Task& task, const tasks::Operand* at) {
+      if (task.device == 1) {
+        std::thread([&] {
+          EXPECT_EQ(x.data()[share / 2], 2.0) << "of device 0";
+          fetched = statistics().total.d2h.bytes;
+          EXPECT_EQ(x.data()[2 * share + 100], 1.0) << "of device 2, later";
+          x.data()[2 * share + 100] = 5.0;
+        }).join();
+      }
+      for (std::uint32_t i = 0; i < share; ++i) static_cast<double*>(at[0].data)[i] *= 2;
+    });
+    EXPECT_LE(fetched, 16384U) << "for one element";
+    std::vector<double> expected(n, 2.0);
+    expected[2 * share + 100] = 10.0;
+    EXPECT_EQ(x.get(), expected);
+  });
+}
+
+// The host side of an array (as of a DualView) whose content other devices have computed: it reads what they have, each byte comes once, and what it
+// changes is found by the next call.
+TEST_F(LinalgAttacks, TheOtherSideOfAnArrayWhoseTilesLieElsewhere) {
+  for (int devices = 2; devices <= 4; ++devices) {
+    on_devices(devices, [] {
+      constexpr std::size_t n = 40000, bytes = n * sizeof(double);
+      auto* const device = static_cast<double*>(runtime::allocate_device("two-sided", bytes, 0));
+      auto* const host = static_cast<double*>(runtime::allocate_host("two-sided", bytes, device));
+      std::fill(host, host + n, 1.0);
+      runtime::copy(device, host, bytes, runtime::queue_of(nullptr));
+      scal(static_cast<std::int64_t>(n), 2.0, device);
+      const std::uint64_t before = statistics().total.d2h.bytes;
+      runtime::copy(host, device, bytes, runtime::queue_of(nullptr));
+      for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(host[i], 2.0) << i;
+      EXPECT_EQ(statistics().total.d2h.bytes - before, bytes);
+      host[n - 7] = 50.0;
+      runtime::copy(device, host, bytes, runtime::queue_of(nullptr));
+      EXPECT_EQ(dot(static_cast<std::int64_t>(n), device, device), 4.0 * (n - 1) + 2500.0);
+      runtime::deallocate(device);
+      runtime::deallocate(host);
     });
   }
 }
@@ -814,6 +928,41 @@ void multiply_by_unit_matrix(std::int32_t n) {
   }
   spmv(1.0, {n, n, n, rows.data(), columns.data(), values.data()}, x.data(), 0.0, y.data());
   EXPECT_EQ(y.data()[n - 1], 1.0);
+}
+
+// Where most rows have no entries, the entries alone fit a device many times, but the rows do not.
+TEST_F(LinalgAttacks, RowsWithoutEntriesAreCutToFit) {
+  constexpr std::int32_t n = 100000;  // 800 KB of y, and 400 KB of row pointers
+  const Setting budget("SEMCACHE_DEVICE_MEMORY", "640K");
+  for (const std::int32_t entries : {0, 7, 1000}) {
+    for (int devices = 1; devices <= 2; ++devices) {
+      SCOPED_TRACE(std::to_string(entries) + " entries on " + std::to_string(devices));
+      on_devices(devices, [&] {
+        const auto room = static_cast<std::size_t>(std::max(1, entries));
+        Array<std::int32_t> rows(n + 1, Where::host), columns(room, Where::host);
+        Array<double> values(room, Where::host), x(10, Where::host), y(n, Where::host);
+        // Some of the last rows have one each, and the last one a hundred.
+        const std::int32_t hundred = std::min(100, entries), first = n - 1 - 3 * (entries - hundred);
+        std::vector<double> expected(n, 0.5);
+        for (std::int32_t i = 0, e = 0; i < n; ++i) {
+          rows.data()[i] = e;
+          const std::int32_t has = i == n - 1 ? hundred : i >= first && (i - first) % 3 == 0 ? 1 : 0;
+          for (const std::int32_t end = e + has; e < end; ++e) {
+            columns.data()[e] = e % 10;
+            values.data()[e] = 2.0;
+            expected[static_cast<std::size_t>(i)] += 2.0 * (e % 10);
+          }
+          rows.data()[i + 1] = e;
+        }
+        ASSERT_EQ(rows.data()[n], entries);
+        for (int i = 0; i < 10; ++i) x.data()[i] = i;
+        y.set(std::vector<double>(n, 1.0));
+        const Csr<double> a{n, 10, entries, rows.data(), columns.data(), values.data()};
+        ASSERT_NO_THROW(spmv(1.0, a, x.data(), 0.5, y.data()));
+        EXPECT_EQ(y.get(), expected);
+      });
+    }
+  }
 }
 
 // The cut of a matrix is that of vectors no longer when the runtime has ended, which had other devices, or when the program wants another spread.

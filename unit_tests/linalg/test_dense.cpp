@@ -4,6 +4,7 @@
 #include "bytes.hpp"
 
 #include <semcache/linalg.hpp>
+#include <semcache/policy/decomposition.hpp>
 
 #include <gtest/gtest.h>
 
@@ -97,6 +98,50 @@ TYPED_TEST(LinalgDense, ProductsOfRandomShapesAreRightOnOneToEightDevices) {
   }
 }
 
+// Whatever stays on the device: rows of A, columns of B, or a part of C to which tasks add some terms each.
+TYPED_TEST(LinalgDense, ProductsLargerThanADeviceAreRightForAllTransposes) {
+  using T = TypeParam;
+  const test::Setting memory("SEMCACHE_DEVICE_MEMORY", "512K");
+  std::mt19937_64 choice(3);
+  const auto whole_number = [&] {  // sums of products are exact
+    const auto part = [&] { return static_cast<float>(choice() % 5) - 2; };
+    if constexpr (std::is_floating_point_v<T>) return static_cast<T>(part());
+    else return T(part(), part());
+  };
+  const auto filled = [&](std::size_t count) {
+    std::vector<T> v(count);
+    std::generate(v.begin(), v.end(), whole_number);
+    return v;
+  };
+  struct Shape {
+    std::size_t m, n, k;
+  };
+  for (const Shape& shape : {Shape{190, 180, 170}, Shape{900, 20, 100}, Shape{20, 900, 100}, Shape{24, 20, 3000}}) {
+    for (const Transpose ta : {Transpose::no, Transpose::yes, Transpose::conjugate}) {
+      for (const Transpose tb : {Transpose::no, Transpose::yes, Transpose::conjugate}) {
+        const auto [m, n, k] = shape;
+        const std::size_t rows_a = ta == Transpose::no ? m : k, columns_a = ta == Transpose::no ? k : m;
+        const std::size_t rows_b = tb == Transpose::no ? k : n, columns_b = tb == Transpose::no ? n : k;
+        const std::size_t lda = rows_a + 3, ldb = rows_b + 1, ldc = m + 2;
+        const T beta = tb == Transpose::yes ? T(2) : T(0);
+        SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", " + static_cast<char>(ta) +
+                     static_cast<char>(tb));
+        const std::vector<T> host_a = filled(lda * columns_a), host_b = filled(ldb * columns_b), host_c = filled(ldc * n);
+        const std::vector<T> expected = product(ta, tb, m, n, k, T(3), host_a, lda, host_b, ldb, beta, host_c, ldc);
+        on_devices(ta == Transpose::no ? 1 : 2, [&, rows = m, columns = n, terms = k] {
+          Array<T> a(host_a.size(), Where::host), b(host_b.size(), Where::host), c(host_c.size(), Where::host);
+          a.set(host_a);
+          b.set(host_b);
+          c.set(host_c);
+          gemm(ta, tb, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns), static_cast<std::int64_t>(terms), T(3), a.data(),
+               static_cast<std::int64_t>(lda), b.data(), static_cast<std::int64_t>(ldb), beta, c.data(), static_cast<std::int64_t>(ldc));
+          EXPECT_EQ(c.get(), expected);
+        });
+      }
+    }
+  }
+}
+
 TYPED_TEST(LinalgDense, SumsOfVectorsAreRightOnOneToEightDevices) {
   using T = TypeParam;
   test::RandomNumbers<T> number{std::mt19937_64(7)};
@@ -175,6 +220,46 @@ TEST_F(LinalgBytes, OfTwoProductsAndASum) {
       EXPECT_EQ(statistics().total.device_waits, 0u);
     });
   }
+}
+
+/// A product on devices of which one has memory for a small part of its operands: that one gets what its own cut says, and the others get all once.
+TEST_F(LinalgBytes, OfAProductOnDevicesOfDifferentMemory) {
+  constexpr std::size_t n = 480, share = n / 3;
+  constexpr std::uint64_t budget = 512 * 1024, all_of_a = n * n * sizeof(double), share_of_b = n * share * sizeof(double);
+  const test::Setting memory("SEMCACHE_DEVICE_MEMORY", "512K,8M,8M");
+  std::vector<double> a(n * n), b(n * n), expected(n * n, 0.0);
+  for (std::size_t i = 0; i < n * n; ++i) {
+    a[i] = static_cast<double>(i % 7);
+    b[i] = static_cast<double>(i % 5);
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t l = 0; l < n; ++l) {
+      for (std::size_t i = 0; i < n; ++i) expected[j * n + i] += a[l * n + i] * b[j * n + l];
+    }
+  }
+  std::uint64_t page = 0;
+  const Statistics s = on_devices(3, [&] {
+    Array<double> aa(n * n, Where::host), ab(n * n, Where::host), ac(n * n, Where::host);
+    aa.set(a);
+    ab.set(b);
+    page = runtime::device_page_bytes(0);
+    gemm(Transpose::no, Transpose::no, n, n, n, 1.0, aa.data(), n, ab.data(), n, 0.0, ac.data(), n);
+    EXPECT_EQ(ac.get(), expected);
+  });
+  std::uint64_t to[3] = {};
+  for (const LinkStatistics& l : s.links) {
+    if (l.to != LinkStatistics::host) to[static_cast<std::size_t>(l.to)] += l.traffic.bytes;
+    // Both large devices need all of A: each gets a half, and the other one's from there.
+    if (l.from + l.to == 3 && l.from > 0 && l.to > 0) {
+      EXPECT_EQ(l.traffic.bytes, all_of_a / 2) << l.from;
+    }
+  }
+  const policy::Blocking cut = policy::blocking_that_fits({n, share, n, false, false, false}, 2, {budget, page}, sizeof(double));
+  EXPECT_EQ(cut.stays, policy::Stays::part_of_c);
+  EXPECT_EQ(to[0], cut.columns * all_of_a + cut.rows * share_of_b) << cut.rows << " x " << cut.columns << " x " << cut.terms;
+  EXPECT_EQ(to[1], all_of_a + share_of_b);
+  EXPECT_EQ(to[2], all_of_a + share_of_b);
+  EXPECT_EQ(s.total.d2h.bytes, n * n * sizeof(double)) << "each part of C once";
 }
 
 /// y = A x with a matrix of 1.9 times one device's budget: two devices hold it together, one streams it, and both are right.

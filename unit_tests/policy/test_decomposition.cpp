@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <vector>
 
 // How library calls are cut: tables of a question and its answer.
@@ -66,6 +68,10 @@ TEST(Decomposition, RowsAreCutByEntries) {
   const std::vector<std::int32_t> blocks{0, 1, 2, 3, 4, 5, 6, 7, 8};
   EXPECT_EQ(cut_by_entries(blocks.data(), 8, 3, 4), (Runs{{0, 4}, {4, 8}}));
   EXPECT_EQ(cut_by_entries(even.data(), 4, 9, 1), (Runs{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
+  // Where rows count, too, rows without entries are cut.
+  EXPECT_EQ(cut_by_entries(empty.data(), 4, 2, 1, 1), (Runs{{0, 2}, {2, 4}}));
+  const std::vector<std::int32_t> first_full{0, 4, 4, 4, 4, 4};
+  EXPECT_EQ(cut_by_entries(first_full.data(), 5, 3, 1, 1), (Runs{{0, 1}, {1, 2}, {2, 5}}));
 }
 
 std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> plain(const std::vector<Held>& held) {
@@ -110,7 +116,7 @@ TEST(Decomposition, ProductsAreCutSoThatTheSmallerOperandIsRepeated) {
 }
 
 TEST(Decomposition, ATaskForEachPieceOfEachShare) {
-  EXPECT_EQ(text_of(cut(Product{4, 5, 3, false, true, false}, Grid{1, 2}, {1, 0}, Grid{1, 2}, 2)),
+  EXPECT_EQ(text_of(cut(Product{4, 5, 3, false, true, false}, Grid{1, 2}, {1, 0}, {Blocking{1, 2}, Blocking{1, 2}}, 2)),
             "device 1, lane 0: reads 0 [0, 4) x [0, 3), reads 1 [0, 2) x [0, 3), overwrites 2 [0, 4) x [0, 2)\n"
             "device 0, lane 0: reads 0 [0, 4) x [0, 3), reads 1 [3, 4) x [0, 3), overwrites 2 [0, 4) x [3, 4)\n"
             "device 1, lane 1: reads 0 [0, 4) x [0, 3), reads 1 [2, 3) x [0, 3), overwrites 2 [0, 4) x [2, 3)\n"
@@ -120,62 +126,127 @@ TEST(Decomposition, ATaskForEachPieceOfEachShare) {
             "device 0, lane 0: reads 0 [3, 4) x [0, 1), updates 1 [3, 4) x [0, 1)\n");
 }
 
-/// Every element of the result belongs to one task, whatever the shape, the grid and the pieces.
+// The shares of devices of different memory are cut in different ways. Where some terms of the sums come after others, they are added on the same
+// lane.
+TEST(Decomposition, EachShareIsCutForItself) {
+  EXPECT_EQ(text_of(cut(Product{2, 4, 4, false, false, false}, Grid{1, 2}, {1, 0}, {Blocking{1, 1, 1}, Blocking{2, 1, 2, Stays::part_of_c}}, 2)),
+            "device 1, lane 0: reads 0 [0, 2) x [0, 4), reads 1 [0, 4) x [0, 2), overwrites 2 [0, 2) x [0, 2)\n"
+            "device 0, lane 0: reads 0 [0, 1) x [0, 2), reads 1 [0, 2) x [2, 4), overwrites 2 [0, 1) x [2, 4)\n"
+            "device 0, lane 0: reads 0 [0, 1) x [2, 4), reads 1 [2, 4) x [2, 4), updates 2 [0, 1) x [2, 4)\n"
+            "device 0, lane 1: reads 0 [1, 2) x [0, 2), reads 1 [0, 2) x [2, 4), overwrites 2 [1, 2) x [2, 4)\n"
+            "device 0, lane 1: reads 0 [1, 2) x [2, 4), reads 1 [2, 4) x [2, 4), updates 2 [1, 2) x [2, 4)\n");
+  // What stays decides the order: here two columns of B for all rows.
+  EXPECT_EQ(text_of(cut(Product{2, 4, 1, true, true, true}, Grid{1, 1}, {0}, {Blocking{2, 2, 1, Stays::columns_of_b}}, 1)),
+            "device 0, lane 0: reads 0 [0, 1) x [0, 1), reads 1 [0, 2) x [0, 1), updates 2 [0, 1) x [0, 2)\n"
+            "device 0, lane 0: reads 0 [0, 1) x [1, 2), reads 1 [0, 2) x [0, 1), updates 2 [1, 2) x [0, 2)\n"
+            "device 0, lane 0: reads 0 [0, 1) x [0, 1), reads 1 [2, 4) x [0, 1), updates 2 [0, 1) x [2, 4)\n"
+            "device 0, lane 0: reads 0 [0, 1) x [1, 2), reads 1 [2, 4) x [0, 1), updates 2 [1, 2) x [2, 4)\n");
+}
+
 TEST(Decomposition, TheFirstTasksOfAProductUseSomeColumnsOfAEach) {
-  EXPECT_EQ(text_of(cut(Product{3, 8, 5, false, false, false}, {1, 1}, {2}, {1, 4}, 4, {2, 2})),
+  EXPECT_EQ(text_of(cut(Product{3, 8, 5, false, false, false}, {1, 1}, {2}, {Blocking{1, 4, 1, Stays::rows_of_a, {2, 2}}}, 4)),
             "device 2, lane 0: reads 0 [0, 3) x [0, 3), reads 1 [0, 5) x [0, 4), overwrites 2 [0, 3) x [0, 4)\n"
             "device 2, lane 0: reads 0 [0, 3) x [3, 5), reads 1 [0, 5) x [0, 4), updates 2 [0, 3) x [0, 4)\n"
             "device 2, lane 1: reads 0 [0, 3) x [0, 5), reads 1 [0, 5) x [4, 6), overwrites 2 [0, 3) x [4, 6)\n"
             "device 2, lane 2: reads 0 [0, 3) x [0, 5), reads 1 [0, 5) x [6, 8), overwrites 2 [0, 3) x [6, 8)\n");
   // Where A is transposed, or there are too few pieces, they do not.
-  EXPECT_EQ(cut(Product{3, 8, 5, true, false, false}, {1, 1}, {0}, {1, 4}, 4, {2, 2}).size(), 4u);
-  EXPECT_EQ(cut(Product{3, 1, 5, false, false, false}, {1, 1}, {0}, {1, 4}, 4, {2, 2}).size(), 1u);
-  for (const Task& t : cut(Product{3, 8, 5, false, true, false}, {1, 2}, {0, 1}, {1, 2}, 1, {2, 3})) {
+  EXPECT_EQ(cut(Product{3, 8, 5, true, false, false}, {1, 1}, {0}, {Blocking{1, 4, 1, Stays::rows_of_a, {2, 2}}}, 4).size(), 4u);
+  EXPECT_EQ(cut(Product{3, 1, 5, false, false, false}, {1, 1}, {0}, {Blocking{1, 4, 1, Stays::rows_of_a, {2, 2}}}, 4).size(), 1u);
+  const Blocking leading{1, 2, 1, Stays::rows_of_a, {2, 3}};
+  for (const Task& t : cut(Product{3, 8, 5, false, true, false}, {1, 2}, {0, 1}, {leading, leading}, 1)) {
     EXPECT_EQ(t.parts[0].together.row_end, 3u);  // all of A lies in one piece, where later tasks find it
     EXPECT_EQ(t.parts[0].together.column_end, 5u);
     EXPECT_EQ(t.parts[1].where.column_end - t.parts[1].where.column_begin, 5u);
   }
 }
 
+std::uint64_t elements(const Rectangle& r) { return (r.row_end - r.row_begin) * (r.column_end - r.column_begin); }
+
+/// Every element of the result is computed from each term once, whatever the shape, the grid and the memory, and of the first terms first.
 TEST(Decomposition, TasksCoverTheResultOnce) {
   for (std::uint64_t m = 1; m < 9; ++m) {
     for (std::uint64_t n = 1; n < 9; ++n) {
       for (std::size_t p = 1; p <= 8; ++p) {
-        for (const std::uint64_t most : {std::uint64_t{3}, std::uint64_t{20}, std::uint64_t{1000}}) {
-          const Product product{m, n, 2, true, false, true};
-          const Grid grid = grid_of(product, p), pieces = pieces_that_fit(product, grid, 2, most);
+        for (const std::uint64_t budget : std::vector<std::uint64_t>{1, 9, 16, 30, 60, 3000}) {
+          const std::uint64_t k = 1 + (m + n) % 5;
+          const Product product{m, n, k, true, false, false};
+          const Grid grid = grid_of(product, p);
+          const std::vector<Blocking> blockings(grid.rows * grid.columns, blocking_that_fits(share_of(product, grid), 2, {budget, 1}, 1));
           std::vector<std::uint32_t> devices(grid.rows * grid.columns);
           for (std::uint32_t d = 0; d < devices.size(); ++d) devices[d] = d;
-          std::map<std::pair<std::uint64_t, std::uint64_t>, int> times;
-          for (const Task& t : cut(product, grid, devices, pieces, 4)) {
+          std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> terms;
+          for (const Task& t : cut(product, grid, devices, blockings, 4)) {
             const Rectangle& c = t.parts[2].where;
             EXPECT_FALSE(c.empty());
             for (std::uint64_t i = c.row_begin; i < c.row_end; ++i) {
-              for (std::uint64_t j = c.column_begin; j < c.column_end; ++j) ++times[{i, j}];
+              for (std::uint64_t j = c.column_begin; j < c.column_end; ++j) {
+                EXPECT_EQ((terms[{i, j}]), t.parts[0].where.row_begin);
+                terms[{i, j}] = t.parts[0].where.row_end;
+              }
             }
-            const Rectangle a{0, 2, c.row_begin, c.row_end}, b{0, 2, c.column_begin, c.column_end};  // A is transposed
-            EXPECT_EQ(t.parts[0].where.column_begin, a.column_begin);
-            EXPECT_EQ(t.parts[0].where.column_end, a.column_end);
-            EXPECT_EQ(t.parts[1].where.column_begin, b.column_begin);
-            EXPECT_EQ(t.parts[1].where.column_end, b.column_end);
+            const Rectangle &a = t.parts[0].where, &b = t.parts[1].where;  // A is transposed
+            EXPECT_EQ(a.column_begin, c.row_begin);
+            EXPECT_EQ(a.column_end, c.row_end);
+            EXPECT_EQ(b.column_begin, c.column_begin);
+            EXPECT_EQ(b.column_end, c.column_end);
+            EXPECT_EQ(b.row_begin, a.row_begin);
+            EXPECT_EQ(b.row_end, a.row_end);
+            EXPECT_EQ(t.parts[2].mode, a.row_begin == 0 ? Access::overwrite : Access::read_write);
+            if (budget >= 16) {
+              EXPECT_LE(elements(a) + elements(b) + elements(c), (budget - 6) / 2) << budget;
+            }
           }
-          EXPECT_EQ(times.size(), m * n);
-          for (const auto& [at, count] : times) EXPECT_EQ(count, 1);
+          EXPECT_EQ(terms.size(), m * n);
+          for (const auto& [at, last] : terms) EXPECT_EQ(last, k);
         }
       }
     }
   }
 }
 
-TEST(Decomposition, ProductsAreCutByColumnsBeforeTheyAreCutByRows) {
-  const Product p{1000, 1000, 100, false, false, false};
-  const auto pieces = [&](std::uint64_t most) {
-    const Grid g = pieces_that_fit(p, {1, 1}, 1, most);
-    return std::pair(g.rows, g.columns);
+/// The elements of A and B that one device gets for a product, if a task finds those of the task before it, and nothing else.
+std::uint64_t elements_of_a_and_b(const Product& p, const Blocking& b) {
+  std::uint64_t sum = 0;
+  std::vector<TaskPart> last;
+  for (const Task& t : cut(p, {1, 1}, {0}, {b}, 1)) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Rectangle& r = t.parts[i].where;
+      const bool is_there = !last.empty() && r.row_begin == last[i].where.row_begin && r.row_end == last[i].where.row_end &&
+                            r.column_begin == last[i].where.column_begin && r.column_end == last[i].where.column_end;
+      if (!is_there) sum += elements(r);
+    }
+    last = t.parts;
+  }
+  return sum;
+}
+
+TEST(Decomposition, ProductsThatDoNotFitKeepWhatSavesMost) {
+  const auto blocking = [](const Product& p, std::uint64_t budget) {
+    const Blocking b = blocking_that_fits(p, 1, {budget, 1}, 1);
+    return std::tuple(b.rows, b.columns, b.terms, b.stays);
   };
-  EXPECT_EQ(pieces(2000000), (std::pair<std::size_t, std::size_t>(1, 1)));
-  EXPECT_EQ(pieces(700000), (std::pair<std::size_t, std::size_t>(1, 2)));
-  EXPECT_EQ(pieces(100000), (std::pair<std::size_t, std::size_t>(2, 16)));  // A alone has 100,000
+  using Is = std::tuple<std::size_t, std::size_t, std::size_t, Stays>;
+  const Product square{1000, 1000, 1000, false, false, false};
+  EXPECT_EQ(blocking(square, 9000000), (Is{1, 1, 1, Stays::rows_of_a}));
+  EXPECT_EQ(blocking(square, 4000000), (Is{1, 8, 1, Stays::rows_of_a}));  // all of A, and 125 columns
+  // B has less than A, and fits.
+  EXPECT_EQ(std::get<3>(blocking({100000, 300, 300, false, false, false}, 1000000)), Stays::columns_of_b);
+  // There are so many terms that C is small, and stays as a whole.
+  EXPECT_EQ(std::get<3>(blocking({100, 100, 1000000, false, false, false}, 100000)), Stays::part_of_c);
+  const Product long_sums{100, 100, 1000000, false, false, false};
+  EXPECT_EQ(elements_of_a_and_b(long_sums, blocking_that_fits(long_sums, 1, {100000, 1}, 1)), 2u * 100 * 1000000);
+  // Square parts of C: no blocking moves less than 2 m n k / sqrt(e) elements by much.
+  for (const std::uint64_t size : {std::uint64_t{1000}, std::uint64_t{4000}, std::uint64_t{20000}}) {
+    for (const std::uint64_t budget : {size * size / 10, size * size / 50}) {
+      const Product p{size, size, size, false, false, false};
+      const Blocking b = blocking_that_fits(p, 1, {budget, 1}, 1);
+      EXPECT_EQ(b.stays, Stays::part_of_c);
+      const double least = 2.0 * std::pow(static_cast<double>(size), 3) / std::sqrt(static_cast<double>(budget));
+      const auto moved = static_cast<double>(elements_of_a_and_b(p, b));
+      EXPECT_GT(moved, least) << size << ", " << budget;
+      EXPECT_LT(moved, 2.2 * least) << size << ", " << budget;
+    }
+  }
 }
 
 TEST(Spread, WhatLiesOnOneDeviceMovesToOthersWhereThatPays) {

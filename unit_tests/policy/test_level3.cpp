@@ -44,31 +44,31 @@ TEST(Level3, TrianglesAreCutByArea) {
 
 TEST(Level3, CallsWithAAtASideAreCutByColumnsOrRows) {
   const Level3 symm{Independent::columns, 4, 5, 4, 1, false, false};
-  EXPECT_EQ(text_of(cut(symm, shares_of(symm, 2), {1, 0}, 2, enough, 2)),
+  EXPECT_EQ(text_of(cut(symm, shares_of(symm, 2), {1, 0}, 2, {enough, enough}, 2)),
             "device 1, lane 0: reads 0 [0, 4) x [0, 4), reads 1 [0, 4) x [0, 2), overwrites 2 [0, 4) x [0, 2)\n"
             "device 0, lane 0: reads 0 [0, 4) x [0, 4), reads 1 [0, 4) x [3, 4), overwrites 2 [0, 4) x [3, 4)\n"
             "device 1, lane 1: reads 0 [0, 4) x [0, 4), reads 1 [0, 4) x [2, 3), overwrites 2 [0, 4) x [2, 3)\n"
             "device 0, lane 1: reads 0 [0, 4) x [0, 4), reads 1 [0, 4) x [4, 5), overwrites 2 [0, 4) x [4, 5)\n");
   const Level3 trsm{Independent::rows, 4, 3, 3, 0, false, true};
-  EXPECT_EQ(text_of(cut(trsm, shares_of(trsm, 2), {0, 1}, 1, enough, 2)),
+  EXPECT_EQ(text_of(cut(trsm, shares_of(trsm, 2), {0, 1}, 1, {enough, enough}, 2)),
             "device 0, lane 0: reads 0 [0, 3) x [0, 3), updates 1 [0, 2) x [0, 3)\n"
             "device 1, lane 0: reads 0 [0, 3) x [0, 3), updates 1 [2, 4) x [0, 3)\n");
-  EXPECT_EQ(cut(trsm, shares_of(trsm, 1), {0}, 1, 9 + 3 * 3, 2).size(), 4u);  // one row beside A, three times
-  EXPECT_EQ(cut(trsm, shares_of(trsm, 1), {0}, 1, 9 + 3 * 6, 2).size(), 2u);
-  EXPECT_EQ(cut(trsm, shares_of(trsm, 1), {0}, 1, 8, 2).size(), 1u);  // A has no room
+  EXPECT_EQ(cut(trsm, shares_of(trsm, 1), {0}, 1, {9 + 3 * 3}, 2).size(), 4u);  // one row beside A, three times
+  EXPECT_EQ(cut(trsm, shares_of(trsm, 1), {0}, 1, {9 + 3 * 6}, 2).size(), 2u);
+  EXPECT_EQ(cut(trsm, shares_of(trsm, 1), {0}, 1, {8}, 2).size(), 1u);  // A has no room
   // alpha is zero
   const Level3 zero{Independent::columns, 2, 3, 0, 0, false, false};
-  EXPECT_EQ(text_of(cut(zero, shares_of(zero, 1), {0}, 1, enough, 2)), "device 0, lane 0: reads 0 [0, 0) x [0, 0), overwrites 1 [0, 2) x [0, 3)\n");
+  EXPECT_EQ(text_of(cut(zero, shares_of(zero, 1), {0}, 1, {enough}, 2)), "device 0, lane 0: reads 0 [0, 0) x [0, 0), overwrites 1 [0, 2) x [0, 3)\n");
 }
 
 TEST(Level3, TrianglesHaveBlocksOnTheDiagonalAndRectangles) {
   // Only the rectangle is overwritten: the block has elements of the other triangle.
   const Level3 lower{Independent::columns_of_lower, 4, 4, 3, 1, false, false};
-  EXPECT_EQ(text_of(cut(lower, {{0, 2}, {2, 4}}, {1, 0}, 1, enough, 2)),
+  EXPECT_EQ(text_of(cut(lower, {{0, 2}, {2, 4}}, {1, 0}, 1, {enough, enough}, 2)),
             "device 1, lane 0: reads 0 [0, 2) x [0, 3), reads 0 [2, 4) x [0, 3), updates 1 [0, 2) x [0, 2), overwrites 1 [2, 4) x [0, 2)\n"
             "device 0, lane 0: reads 0 [2, 4) x [0, 3), reads 0 [0, 0) x [0, 0), updates 1 [2, 4) x [2, 4), overwrites 1 [0, 0) x [0, 0)\n");
   const Level3 upper{Independent::columns_of_upper, 4, 4, 3, 2, true, true};
-  EXPECT_EQ(text_of(cut(upper, {{1, 3}}, {0}, 1, enough, 2)),
+  EXPECT_EQ(text_of(cut(upper, {{1, 3}}, {0}, 1, {enough}, 2)),
             "device 0, lane 0: reads 0 [0, 3) x [1, 3), reads 0 [0, 3) x [0, 1), reads 1 [0, 3) x [1, 3), reads 1 [0, 3) x [0, 1), "
             "updates 2 [1, 3) x [1, 3), updates 2 [0, 1) x [1, 3)\n");
 }
@@ -86,7 +86,7 @@ TEST(Level3, TasksCoverATriangleOnce) {
           std::vector<std::uint32_t> devices(shares.size());
           for (std::uint32_t d = 0; d < devices.size(); ++d) devices[d] = d;
           std::map<std::pair<std::uint64_t, std::uint64_t>, int> times;
-          for (const Task& t : cut(call, shares, devices, 2, elements, 2)) {
+          for (const Task& t : cut(call, shares, devices, 2, std::vector<std::uint64_t>(shares.size(), elements), 2)) {
             ASSERT_EQ(t.parts.size(), 4u);
             const Rectangle &block = t.parts[2].where, &rest = t.parts[3].where;
             EXPECT_FALSE(block.empty() && rest.empty());

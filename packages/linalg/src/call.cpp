@@ -54,17 +54,13 @@ std::size_t devices_for(const Options& o, double seconds_on_one, const std::vect
   return policy::devices_that_pay(o.spread, seconds_on_one, most, held, o.least_seconds);
 }
 
-std::uint64_t task_bytes() {
-  std::uint64_t least = UINT64_MAX;
-  for (const policy::Memory& m : memory_of_devices()) least = std::min(least, policy::bytes_of_task(m));
-  return least;
-}
+std::uint64_t task_bytes(std::uint32_t device) { return policy::bytes_of_task(memory_of(device)); }
+
+policy::Memory memory_of(std::uint32_t device) { return {runtime::device_budget(device), runtime::device_page_bytes(device)}; }
 
 std::vector<policy::Memory> memory_of_devices() {
   std::vector<policy::Memory> all;
-  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(device_count()); ++d) {
-    all.push_back({runtime::device_budget(d), runtime::device_page_bytes(d)});
-  }
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(device_count()); ++d) all.push_back(memory_of(d));
   return all;
 }
 

@@ -62,10 +62,12 @@ struct ProductOperand {
 };
 [[nodiscard]] std::size_t devices_for(const Options& options, double seconds_on_one, const std::vector<ProductOperand>& operands);
 
-/// Returns how many bytes a task's operands may have on any device: some tasks' fit a device's budget together, so that the next one's operands arrive
-/// while one computes.
-[[nodiscard]] std::uint64_t task_bytes();
-/// Returns the memory of each device.
+/// Returns how many bytes a task's operands may have on the device: some tasks' fit its budget together, so that the next one's operands arrive while
+/// one computes.
+[[nodiscard]] std::uint64_t task_bytes(std::uint32_t device);
+/// Returns the memory of a device.
+[[nodiscard]] policy::Memory memory_of(std::uint32_t device);
+/// Returns that of each device.
 [[nodiscard]] std::vector<policy::Memory> memory_of_devices();
 
 /// Returns how many tasks a share of so many columns, or rows, is cut into at least.

@@ -37,12 +37,12 @@ std::vector<std::uint32_t> devices_of_shares(const policy::Product& p, const pol
 
 /// Where A is so large that its arrival takes as long as some tasks compute, the first of these begin with what is there. If devices hold half of A
 /// already, the rest arrives soon.
-policy::Lead lead_of(const policy::Product& p, const policy::Grid& grid, const policy::Grid& pieces, const Options& o, std::uint64_t room,
-                     const Matrix& a) {
+/// @param p  a share, and all of A
+policy::Lead lead_of(const policy::Product& p, const policy::Blocking& pieces, const Options& o, std::uint64_t room, const Matrix& a) {
   constexpr policy::Lead lead{4, 16};
   constexpr std::uint64_t large = std::uint64_t{256} << 20;
-  if (p.transpose_a || p.k < 2 || o.panels == 1 || grid.rows > 1 || pieces.rows > 1 || pieces.columns < 2 * lead.pieces) return {};
-  const std::uint64_t columns = (p.n / grid.columns / pieces.columns + 1) * lead.pieces;
+  if (p.transpose_a || p.k < 2 || o.panels == 1 || pieces.rows > 1 || pieces.terms > 1 || pieces.columns < 2 * lead.pieces) return {};
+  const std::uint64_t columns = (p.n / pieces.columns + 1) * lead.pieces;
   if (p.m * p.k + (p.m + p.k) * columns > room) return {};
   const std::uint64_t bytes = p.m * p.k * a.element_bytes;
   if (o.panels == 0 && bytes < large) return {};
@@ -75,28 +75,33 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
                                           {{&operands[0], !by_rows, Access::read}, {&operands[1], by_rows, Access::read},
                                            {&operands[2], false, of_c}});
   const policy::Grid grid = policy::grid_of(product, devices);
-  const std::uint64_t columns_of_share = (product.n + grid.columns - 1) / grid.columns;
-  const std::size_t pieces = pieces_of_share(o, columns_of_share);
-  const std::uint64_t room = task_bytes() / sizeof(T);
-  const policy::Grid tasks_of_share = policy::pieces_that_fit(product, grid, pieces, room);
-  const policy::Lead lead = lead_of(product, grid, tasks_of_share, o, room, operands[0]);
+  const policy::Product share = policy::share_of(product, grid);
+  const std::vector<std::uint32_t> device_of_share = devices_of_shares(product, grid, operands);
+  std::vector<policy::Blocking> blockings;
+  for (const std::uint32_t device : device_of_share) {
+    policy::Blocking& b = blockings.emplace_back(policy::blocking_that_fits(share, pieces_of_share(o, share.n), memory_of(device), sizeof(T)));
+    if (grid.rows == 1) b.lead = lead_of(share, b, o, task_bytes(device) / sizeof(T), operands[0]);
+  }
   // A task fills a device, so two lanes suffice: the next task's first thread blocks run beside the last ones of this task. With more, the tasks would
   // end in any order, and who waits for the first results would wait for the last.
   constexpr std::uint32_t lanes = 2;
-  std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, lanes, lead);
+  std::vector<Task> cut = policy::cut(product, grid, device_of_share, blockings, lanes);
   // The first task takes the lane behind that of the last product's last task. Behind that task, on its lane, it would begin after the second one.
   static std::atomic<std::uint32_t> products_end{0};
-  const auto pieces_here = static_cast<std::uint32_t>(tasks_of_share.columns - (lead.pieces > 0 ? lead.pieces - 1 : 0));
+  const policy::Blocking& first_share = blockings.front();
+  const auto pieces_here =
+      static_cast<std::uint32_t>(first_share.rows * first_share.columns - (first_share.lead.pieces > 0 ? first_share.lead.pieces - 1 : 0));
   const std::uint32_t first_lane = products_end.fetch_add(pieces_here, std::memory_order_relaxed);
   for (Task& t : cut) t.lane = (t.lane + first_lane) % lanes;
   note_call("gemm", scalar_of<T>, [&] { return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k); }, cut, why_so_many(o));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& result = task.parts[2].where;
-    // Of a lead's task: some terms of the sums, and what it adds them to.
-    const Rectangle& of_a = task.parts[0].where;
-    const std::uint64_t first = ta ? 0 : of_a.column_begin, terms = ta ? product.k : columns_of(of_a);
-    const T* const of_b = static_cast<const T*>(at[1].data) + (tb ? first * at[1].leading : first);
+    // Some tasks compute some terms of the sums, and add them to what others have computed. The part of B may begin before the first of these.
+    const Rectangle &of_a = task.parts[0].where, &in_b = task.parts[1].where;
+    const std::uint64_t first = ta ? of_a.row_begin : of_a.column_begin, terms = ta ? rows_of(of_a) : columns_of(of_a);
+    const std::uint64_t behind = first - (tb ? in_b.column_begin : in_b.row_begin);
+    const T* const of_b = static_cast<const T*>(at[1].data) + (tb ? behind * at[1].leading : behind);
     const T factor = first > 0 ? T(1) : beta;
     compute.gemm(stream, scalar_of<T>, static_cast<char>(transpose_a), static_cast<char>(transpose_b),
                  static_cast<std::int32_t>(rows_of(result)), static_cast<std::int32_t>(columns_of(result)), static_cast<std::int32_t>(terms),
@@ -122,8 +127,8 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
   const VectorCut along = cut_vector(operands[2], beta != T(0), seconds);
   const std::vector<Task> cut = [&] {
     std::vector<Task> list;
-    const std::uint64_t most_results = task_bytes() / (sizeof(T) * std::max<std::uint64_t>(1, operands[1].rows));
     for (const policy::Held& h : along.runs) {
+      const std::uint64_t most_results = task_bytes(h.device) / (sizeof(T) * std::max<std::uint64_t>(1, operands[1].rows));
       std::uint32_t lane = 0;
       for (const policy::Run& r : policy::cut_to_fit(h.run, most_results)) {
         const Rectangle of_a = transposed ? Rectangle{0, operands[0].rows, r.begin, r.end} : Rectangle{r.begin, r.end, 0, operands[0].columns};

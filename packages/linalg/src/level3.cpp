@@ -45,7 +45,7 @@ void expect_triangle(const char* routine, Triangle triangle) {
 std::vector<std::uint32_t> devices_of_shares(const Level3& call, const std::vector<policy::Run>& shares, const std::vector<Matrix>& operands) {
   std::vector<std::uint32_t> in_order(shares.size());
   for (std::uint32_t s = 0; s < in_order.size(); ++s) in_order[s] = s;
-  const std::vector<Task> whole = policy::cut(call, shares, in_order, 1, UINT64_MAX, 1);
+  const std::vector<Task> whole = policy::cut(call, shares, in_order, 1, std::vector<std::uint64_t>(shares.size(), UINT64_MAX), 1);
   std::vector<std::vector<std::uint64_t>> held(shares.size());
   for (std::size_t part = call.is_triangle() ? 0 : 1; part < whole.front().parts.size(); ++part) {  // every share needs all of A
     std::vector<Rectangle> parts;
@@ -77,8 +77,10 @@ void carry_out(const char* routine, Scalar type, const Level3& call, std::vector
   const std::vector<policy::Run> shares = policy::shares_of(call, devices_for(o, seconds_on_one, of_product));
   const std::uint64_t lines = call.independent == Independent::rows ? call.m : call.n;
   const std::size_t pieces = pieces_of_share(o, (lines + shares.size() - 1) / shares.size());
-  const std::uint64_t room = task_bytes() / operands[0].element_bytes * 3;
-  const std::vector<Task> cut = policy::cut(call, shares, devices_of_shares(call, shares, operands), pieces, room, tasks::lanes_of_device);
+  const std::vector<std::uint32_t> device_of_share = devices_of_shares(call, shares, operands);
+  std::vector<std::uint64_t> room;
+  for (const std::uint32_t device : device_of_share) room.push_back(task_bytes(device) / operands[0].element_bytes * 3);
+  const std::vector<Task> cut = policy::cut(call, shares, device_of_share, pieces, room, tasks::lanes_of_device);
   note_call(routine, type, [&] { return std::to_string(call.m) + " x " + std::to_string(call.n) + " x " + std::to_string(call.k); }, cut, why_so_many(o));
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) { body(compute, stream, task, at); });

@@ -143,9 +143,11 @@ static Pieces cut_to_fit(const std::int32_t* row_pointers, const std::int32_t* c
   };
   // Smaller parts seldom take two pages. Where a task still does not fit, the device has less memory than a page or two for each operand.
   const std::uint64_t small = memory.page / 8;
-  const std::uint64_t bytes_of_matrix = has * (scalar_bytes + sizeof(std::int32_t)), most_bytes = std::max<std::uint64_t>(1, policy::bytes_of_task(memory));
+  // A row takes as much as an entry: it has a row pointer, and an element of a vector.
+  const std::uint64_t bytes_of_matrix = (has + rows.size()) * (scalar_bytes + sizeof(std::int32_t));
+  const std::uint64_t most_bytes = std::max<std::uint64_t>(1, policy::bytes_of_task(memory));
   const auto cut = [&](std::uint64_t pieces) {
-    std::vector<Run> runs = policy::cut_by_entries(row_pointers + rows.begin, rows.size(), static_cast<std::size_t>(pieces), 1);
+    std::vector<Run> runs = policy::cut_by_entries(row_pointers + rows.begin, rows.size(), static_cast<std::size_t>(pieces), 1, 1);
     for (Run& r : runs) r = {rows.begin + r.begin, rows.begin + r.end};
     return runs;
   };
@@ -160,7 +162,7 @@ static Pieces cut_to_fit(const std::int32_t* row_pointers, const std::int32_t* c
         const std::uint64_t of_x = tight ? columns_around(r) : around_all, of_y = tight ? r.size() : rows.size();
         fit = fit && policy::fit_together(memory, {(r.size() + 1) * sizeof(std::int32_t), entries * sizeof(std::int32_t), entries * scalar_bytes,
                                                    of_x * scalar_bytes, of_y * scalar_bytes});
-        all_small = all_small && (entries * scalar_bytes <= small || r.size() == 1);
+        all_small = all_small && ((entries + r.size()) * scalar_bytes <= small || r.size() == 1);
       }
       if (fit || (tight && (all_small || pieces == rows.size()))) return {std::move(runs), tight};
       if (all_small || pieces == rows.size()) break;

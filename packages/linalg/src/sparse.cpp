@@ -55,7 +55,7 @@ void multiply(const char* routine, T alpha, const Csr<T, Offset>& a, const Patte
   for (const Pattern::Share& s : pattern.shares) {
     const Rectangle of_entries{s.entries.begin, s.entries.end, 0, 1};
     const policy::Run& around = s.around;
-    const bool has_room = !s.is_tight && !pattern.room.empty() && 2 * pattern.room[s.device].size() * y.columns * sizeof(T) <= task_bytes();
+    const bool has_room = !s.is_tight && !pattern.room.empty() && 2 * pattern.room[s.device].size() * y.columns * sizeof(T) <= task_bytes(s.device);
     const policy::Run room = has_room ? pattern.room[s.device] : policy::Run{};
     Task task{s.device, static_cast<std::uint32_t>(cut.size()) % tasks::lanes_of_device,
               {{0, {s.rows.begin, s.rows.end + 1, 0, 1}, Access::read}, {1, of_entries, Access::read}, {2, of_entries, Access::read},
@@ -157,9 +157,11 @@ void spmm(std::int64_t columns, T alpha, const Csr<T, Offset>& a, const T* x, st
   const Matrix all_x = operands[4], all_y = operands[3];
   note_product(*pattern, all_x, of_y, all_y, seconds_of<T>(a, all_x.columns));
   // As many columns at once as a task's memory has room for beside its part of the matrix.
-  std::uint64_t longest = 1;
-  for (const Pattern::Share& s : pattern->shares) longest = std::max(longest, pattern->around[s.device].size() + s.rows.size());
-  const std::uint64_t at_once = std::clamp<std::uint64_t>(task_bytes() / (longest * sizeof(T)), 1, all_x.columns);
+  std::uint64_t at_once = all_x.columns;
+  for (const Pattern::Share& s : pattern->shares) {
+    const std::uint64_t of_column = std::max<std::uint64_t>(1, pattern->around[s.device].size() + s.rows.size()) * sizeof(T);
+    at_once = std::clamp<std::uint64_t>(task_bytes(s.device) / of_column, 1, at_once);
+  }
   if (at_once < all_x.columns) {  // none of several products is refused when others have changed Y
     Rectangle of_x{all_x.rows, 0, 0, all_x.columns};
     for (const policy::Run& around : pattern->around) {

@@ -116,9 +116,9 @@ constexpr std::uint64_t piece_bytes = std::uint64_t{128} << 20;
 /// third of the memory, each piece has as many, and the call fails where the whole memory has no room for them.
 std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::size_t bytes_of_element, std::uint64_t grain,
                                  std::uint64_t most_elements = UINT64_MAX) {
-  const std::uint64_t most = std::max(grain, std::min<std::uint64_t>(task_bytes() / bytes_of_element, most_elements));
   std::vector<policy::Held> pieces;
   for (const policy::Held& h : runs) {
+    const std::uint64_t most = std::max(grain, std::min<std::uint64_t>(task_bytes(h.device) / bytes_of_element, most_elements));
     for (const policy::Run& r : policy::cut_to_fit(h.run, most, grain)) pieces.push_back({r, h.device});
   }
   return pieces;
@@ -136,7 +136,7 @@ void note_moves(const VectorCut& along, const Matrix& x, Access of_y, const Matr
 /// @param bytes_of_element  of all operands
 void make_room_around(std::vector<Task>& tasks, const VectorCut& along, std::size_t bytes_of_element) {
   for (Task& t : tasks) {
-    if (t.device >= along.around.size() || along.around[t.device].size() * bytes_of_element > task_bytes()) continue;
+    if (t.device >= along.around.size() || along.around[t.device].size() * bytes_of_element > task_bytes(t.device)) continue;
     for (policy::TaskPart& part : t.parts) part.together = {along.around[t.device].begin, along.around[t.device].end, 0, 1};
   }
 }

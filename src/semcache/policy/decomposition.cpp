@@ -3,6 +3,7 @@
 #include <semcache/policy/decomposition.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -14,11 +15,12 @@ bool fit_together(const Memory& memory, std::initializer_list<std::uint64_t> par
   return pages <= memory.budget / memory.page;
 }
 
-std::uint64_t bytes_of_task(const Memory& memory) noexcept {
+std::uint64_t bytes_of_one_task(const Memory& memory) noexcept {
   const std::uint64_t beside = 6 * memory.page;
-  const std::uint64_t alone = memory.budget > beside ? (memory.budget - beside) / 2 : 0;
-  return std::min(memory.budget / 3, std::max(alone, memory.page / 2));
+  return std::max(memory.budget > beside ? (memory.budget - beside) / 2 : 0, memory.page / 2);
 }
+
+std::uint64_t bytes_of_task(const Memory& memory) noexcept { return std::min(memory.budget / 3, bytes_of_one_task(memory)); }
 
 std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64_t grain) {
   std::vector<Run> runs;
@@ -135,19 +137,65 @@ Grid grid_of(const Product& p, std::size_t devices) {
   return p.m <= p.n ? Grid{1, columns} : Grid{rows, 1};
 }
 
-Grid pieces_that_fit(const Product& p, const Grid& shares, std::size_t columns, std::uint64_t most_elements) {
-  const std::uint64_t m = (p.m + shares.rows - 1) / shares.rows, n = (p.n + shares.columns - 1) / shares.columns;
-  Grid pieces{1, std::max<std::size_t>(1, columns)};
-  const auto part = [](std::uint64_t size, std::size_t count) { return (size + count - 1) / count; };
-  const auto fits = [&] {
-    const std::uint64_t r = part(m, pieces.rows), c = part(n, pieces.columns);
-    return r * p.k + p.k * c + r * c <= most_elements;
+namespace {
+
+std::uint64_t part(std::uint64_t size, std::uint64_t pieces) noexcept { return (size + pieces - 1) / pieces; }
+
+/// The next number of pieces to try: about a quarter more, and `most` at last.
+std::uint64_t more(std::uint64_t pieces, std::uint64_t most) noexcept {
+  const std::uint64_t next = pieces + std::max<std::uint64_t>(1, pieces / 4);
+  return pieces < most ? std::min(next, most) : next;
+}
+
+/// Finds the blocking of a product, not all of whose A fits, that brings the fewest elements to the device.
+/// @param several, one  see `blocking_that_fits`: the elements that several tasks may have each, and a single one
+Blocking smallest_traffic(const Product& p, std::size_t least_pieces, std::uint64_t several, std::uint64_t one) {
+  constexpr double elements_of_launch = 4096;  // a task takes as long as so many elements do over the link
+  Blocking best{p.m, p.n, std::max<std::uint64_t>(1, p.k), Stays::part_of_c};
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const Blocking& b) {
+    const double of_a = static_cast<double>(p.m) * static_cast<double>(p.k), of_b = static_cast<double>(p.k) * static_cast<double>(p.n);
+    const double times_a = b.stays == Stays::rows_of_a ? 1 : static_cast<double>(b.columns);
+    const double times_b = b.stays == Stays::columns_of_b ? 1 : static_cast<double>(b.rows);
+    const double tasks = static_cast<double>(b.rows) * static_cast<double>(b.columns) * static_cast<double>(b.terms);
+    const double cost = of_a * times_a + of_b * times_b + elements_of_launch * tasks;
+    if (cost >= least) return;
+    least = cost;
+    best = b;
   };
+  for (std::uint64_t rows = 1; rows <= p.m; rows = more(rows, p.m)) {
+    for (std::uint64_t columns = 1; columns <= p.n; columns = more(columns, p.n)) {
+      const std::uint64_t r = part(p.m, rows), c = part(p.n, columns);
+      if (rows * columns >= least_pieces && r * p.k + p.k * c + r * c <= several) {
+        consider({rows, columns, 1, Stays::rows_of_a});
+        consider({rows, columns, 1, Stays::columns_of_b});
+      }
+      // Beside the part of C another one has room, which leaves, and the parts of A and B of three tasks.
+      if (p.k == 0 || r * c > one) continue;
+      const std::uint64_t terms = std::min(p.k, (one - r * c) * 2 / (3 * (r + c)));
+      if (terms > 0) consider({rows, columns, part(p.k, terms), Stays::part_of_c});
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Product share_of(const Product& p, const Grid& shares) noexcept {
+  Product share = p;
+  share.m = part(p.m, shares.rows);
+  share.n = part(p.n, shares.columns);
+  return share;
+}
+
+Blocking blocking_that_fits(const Product& p, std::size_t least_pieces, const Memory& memory, std::uint64_t element_bytes) {
   constexpr std::uint64_t least_columns = 64;  // narrower products would take longer than their operands
-  while (!fits() && part(n, pieces.columns) > least_columns) pieces.columns *= 2;
-  while (!fits() && pieces.rows < m) pieces.rows *= 2;
-  while (!fits() && pieces.columns < n) pieces.columns *= 2;
-  return pieces;
+  const std::uint64_t several = bytes_of_task(memory) / element_bytes;
+  Blocking with_all_of_a{1, std::max<std::size_t>(1, least_pieces)};
+  const auto columns = [&] { return part(p.n, with_all_of_a.columns); };
+  const auto fits = [&] { return p.m * p.k + (p.m + p.k) * columns() <= several; };
+  while (!fits() && columns() > least_columns) with_all_of_a.columns *= 2;
+  return fits() ? with_all_of_a : smallest_traffic(p, least_pieces, several, bytes_of_one_task(memory) / element_bytes);
 }
 
 std::vector<Run> cut_to_fit(const Run& run, std::uint64_t most, std::uint64_t grain) {
@@ -157,36 +205,61 @@ std::vector<Run> cut_to_fit(const Run& run, std::uint64_t most, std::uint64_t gr
   return cut;
 }
 
-std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std::uint32_t>& devices, const Grid& pieces, std::uint32_t lanes, const Lead& lead) {
-  const auto rectangle = [](Run rows, Run columns) { return Rectangle{rows.begin, rows.end, columns.begin, columns.end}; };
-  const auto of_a = [&](Run rows, Run terms) { return p.transpose_a ? rectangle(terms, rows) : rectangle(rows, terms); };
-  const auto of_b = [&](Run terms, Run columns) { return p.transpose_b ? rectangle(columns, terms) : rectangle(terms, columns); };
-  const Run inner{0, p.k};
+namespace {
+
+Run behind(std::uint64_t begin, const Run& r) noexcept { return {begin + r.begin, begin + r.end}; }
+
+/// The parts of a share's result in the order in which they are computed: rows, columns.
+std::vector<std::pair<Run, Run>> parts_in_order(const Run& rows, const Run& columns, const Blocking& blocking) {
+  const std::vector<Run> by_rows = cut_evenly(rows.size(), blocking.rows), by_columns = cut_evenly(columns.size(), blocking.columns);
+  std::vector<std::pair<Run, Run>> parts;
+  const bool columns_stay = blocking.stays == Stays::columns_of_b;
+  for (const Run& outer : columns_stay ? by_columns : by_rows) {
+    for (const Run& inner : columns_stay ? by_rows : by_columns) {
+      parts.emplace_back(behind(rows.begin, columns_stay ? inner : outer), behind(columns.begin, columns_stay ? outer : inner));
+    }
+  }
+  return parts;
+}
+
+std::vector<Task> tasks_of_share(const Product& p, const Run& all_rows, const Run& all_columns, std::uint32_t device, const Blocking& blocking,
+                                 std::uint32_t lanes) {
+  const auto rectangle = [](const Run& rows, const Run& columns) { return Rectangle{rows.begin, rows.end, columns.begin, columns.end}; };
+  const auto of_a = [&](const Run& rows, const Run& terms) { return p.transpose_a ? rectangle(terms, rows) : rectangle(rows, terms); };
+  const auto of_b = [&](const Run& terms, const Run& columns) { return p.transpose_b ? rectangle(columns, terms) : rectangle(terms, columns); };
+  const Run all_terms{0, p.k};
+  const Lead& lead = blocking.lead;
+  std::vector<std::pair<Run, Run>> parts = parts_in_order(all_rows, all_columns, blocking);
+  const bool leads = lead.pieces > 0 && lead.panels > 1 && parts.size() >= lead.pieces && blocking.rows == 1 && blocking.terms == 1 && !p.transpose_a;
+  if (leads) {
+    parts[lead.pieces - 1].second.begin = all_columns.begin;
+    parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(lead.pieces - 1));
+  }
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& [rows, columns] = parts[i];
+    const bool is_lead = leads && i == 0;
+    for (const Run& terms : p.k == 0 ? std::vector<Run>{all_terms} : cut_evenly(p.k, is_lead ? lead.panels : blocking.terms)) {
+      const bool reads_c = p.reads_c || terms.begin > 0;
+      tasks.push_back({device,
+                       static_cast<std::uint32_t>(i) % lanes,
+                       {{0, of_a(rows, terms), Access::read, leads ? of_a(rows, all_terms) : Rectangle{}},
+                        {1, of_b(is_lead ? all_terms : terms, columns), Access::read},
+                        {2, rectangle(rows, columns), reads_c ? Access::read_write : Access::overwrite}}});
+    }
+  }
+  return tasks;
+}
+
+}  // namespace
+
+std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std::uint32_t>& devices, const std::vector<Blocking>& blockings,
+                      std::uint32_t lanes) {
   std::vector<std::vector<Task>> of_share;
-  for (const Run& c : cut_evenly(p.n, grid.columns)) {
-    for (const Run& r : cut_evenly(p.m, grid.rows)) {
-      std::vector<Task>& tasks = of_share.emplace_back();
-      for (const Run& some_rows : cut_evenly(r.size(), pieces.rows)) {
-        const Run rows{r.begin + some_rows.begin, r.begin + some_rows.end};
-        std::vector<Run> by_columns = cut_evenly(c.size(), pieces.columns);
-        const bool leads = lead.pieces > 0 && lead.panels > 1 && by_columns.size() >= lead.pieces && !p.transpose_a;
-        if (leads) {
-          by_columns[lead.pieces - 1].begin = by_columns.front().begin;
-          by_columns.erase(by_columns.begin(), by_columns.begin() + static_cast<std::ptrdiff_t>(lead.pieces - 1));
-        }
-        for (std::size_t piece = 0; piece < by_columns.size(); ++piece) {
-          const Run columns{c.begin + by_columns[piece].begin, c.begin + by_columns[piece].end};
-          const Rectangle all_of_a = of_a(rows, inner);
-          for (const Run& terms : leads && piece == 0 ? cut_evenly(p.k, lead.panels) : std::vector<Run>{inner}) {
-            const bool reads_c = p.reads_c || terms.begin > 0;
-            tasks.push_back({devices[of_share.size() - 1],
-                             static_cast<std::uint32_t>(piece) % lanes,
-                             {{0, of_a(rows, terms), Access::read, leads ? all_of_a : Rectangle{}},
-                              {1, of_b(inner, columns), Access::read},
-                              {2, rectangle(rows, columns), reads_c ? Access::read_write : Access::overwrite}}});
-          }
-        }
-      }
+  for (const Run& columns : cut_evenly(p.n, grid.columns)) {
+    for (const Run& rows : cut_evenly(p.m, grid.rows)) {
+      const std::size_t share = of_share.size();
+      of_share.push_back(tasks_of_share(p, rows, columns, devices[share], blockings[share], lanes));
     }
   }
   return in_turn(std::move(of_share));

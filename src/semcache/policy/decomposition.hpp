@@ -37,6 +37,8 @@ struct Memory {
 /// Returns how many bytes the operands of a task may have, so that three tasks' fit together, or one task's where memory is short. Three operands take
 /// up to two pages each beside their bytes, and memory that an earlier call has left for a part may be twice as large.
 [[nodiscard]] SEMCACHE_API std::uint64_t bytes_of_task(const Memory& memory) noexcept;
+/// The same where one task's operands are to fit, but not three tasks'.
+[[nodiscard]] SEMCACHE_API std::uint64_t bytes_of_one_task(const Memory& memory) noexcept;
 
 /// Cuts [0, count) into at most `pieces` runs, none of them empty, whose sizes differ by at most one grain. All begin at multiples of `grain`.
 [[nodiscard]] SEMCACHE_API std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64_t grain = 1);
@@ -47,17 +49,25 @@ struct Memory {
 [[nodiscard]] SEMCACHE_API std::uint64_t block_elements(std::uint64_t count) noexcept;
 
 /// Cuts the rows of a sparse matrix into at most `pieces` runs, none of them empty, of about equally many non-zeros. All begin at multiples of
-/// `grain`. @param row_pointers  rows + 1 of them, not descending: row i has the entries [row_pointers[i], row_pointers[i + 1])
+/// `grain`.
+/// @param row_pointers    rows + 1 of them, not descending: row i has the entries [row_pointers[i], row_pointers[i + 1])
+/// @param entries_of_row  a row counts as so many entries more than it has
 template <class Index>
-[[nodiscard]] std::vector<Run> cut_by_entries(const Index* row_pointers, std::uint64_t rows, std::size_t pieces, std::uint64_t grain) {
+[[nodiscard]] std::vector<Run> cut_by_entries(const Index* row_pointers, std::uint64_t rows, std::size_t pieces, std::uint64_t grain,
+                                              std::uint64_t entries_of_row = 0) {
   std::vector<Run> runs;
-  const auto all = static_cast<double>(row_pointers[rows] - row_pointers[0]);
+  const auto before = [&](const Index& row) {
+    return static_cast<std::uint64_t>(row - row_pointers[0]) + entries_of_row * static_cast<std::uint64_t>(&row - row_pointers);
+  };
+  const auto all = static_cast<double>(before(row_pointers[rows]));
   for (std::size_t i = 1; i <= pieces; ++i) {
     const std::uint64_t begin = runs.empty() ? 0 : runs.back().end;
     std::uint64_t end = rows;
     if (i < pieces) {
-      const auto wanted = row_pointers[0] + static_cast<Index>(all * static_cast<double>(i) / static_cast<double>(pieces));
-      const auto at = static_cast<std::uint64_t>(std::lower_bound(row_pointers, row_pointers + rows, wanted) - row_pointers);
+      const auto wanted = static_cast<std::uint64_t>(all * static_cast<double>(i) / static_cast<double>(pieces));
+      const Index* const found =
+          std::lower_bound(row_pointers, row_pointers + rows, wanted, [&](const Index& row, std::uint64_t entries) { return before(row) < entries; });
+      const auto at = static_cast<std::uint64_t>(found - row_pointers);
       end = std::min(rows, (at + grain / 2) / grain * grain);
     }
     if (end > begin) runs.push_back({begin, end});
@@ -118,24 +128,44 @@ struct Grid {
 /// Returns the grid for a product on so many devices that brings the fewest elements to them. Cuts by columns are preferred, because a run of
 /// columns is contiguous: D = AB + AC then brings (p + 2) n^2 elements to p devices, by rows (2 p + 1) n^2.
 [[nodiscard]] SEMCACHE_API Grid grid_of(const Product& product, std::size_t devices);
-/// Returns how many pieces each share of a product is cut into, so that a task's operands have at most `most_elements` elements. At least as
-/// many pieces by columns as asked for; more by columns before any by rows, because every further piece by rows needs all of B again.
-/// @return as many pieces as there are elements, if even one column and row do not fit
-[[nodiscard]] SEMCACHE_API Grid pieces_that_fit(const Product& product, const Grid& shares, std::size_t columns, std::uint64_t most_elements);
+/// Returns the product that the largest share computes.
+[[nodiscard]] SEMCACHE_API Product share_of(const Product& product, const Grid& shares) noexcept;
 /// How the tasks begin that a share by columns is cut into. While most of A is still on its way, the first ones can compute with what is there.
 struct Lead {
   std::size_t pieces = 0;  ///< so many of the first pieces are one; 0: no lead
   std::size_t panels = 1;  ///< and this one is cut into so many tasks along the sums: each uses some columns of A, and adds to what the last one has
                            ///< left. A is not transposed
 };
+/// What of a task's operands the next tasks use, too. So it need not move again.
+enum class Stays : std::uint8_t {
+  rows_of_a,     ///< of op(A): all columns of the result for some rows come one after the other
+  columns_of_b,  ///< of op(B): all rows of the result for some columns
+  part_of_c,     ///< each task adds some terms of the sums
+};
+/// How a share of a product is cut into tasks.
+struct Blocking {
+  std::size_t rows = 1;     ///< so many pieces of rows,
+  std::size_t columns = 1;  ///< columns,
+  std::size_t terms = 1;    ///< and terms of the sums, at most
+  Stays stays = Stays::rows_of_a;
+  /// Only where there is one piece of rows, and of terms. Its tasks have all of op(B)'s columns as their part, of which they use the rows that belong to
+  /// their columns of A; all of its tasks but the first read C.
+  Lead lead = {};
+};
+/// Returns how a share is cut, so that what a task needs fits the memory, with room for the next tasks' operands to arrive. If all of op(A) fits, it
+/// stays, and there are at least as many pieces by columns as asked for. Otherwise the blocking is taken that brings the fewest elements to the
+/// device. That are about 4 m n k / sqrt(e) of A and B where e elements have room there and each size of the product is much larger than sqrt(e):
+/// nearly square parts of C stay, and short pieces of A's columns and B's rows pass by.
+/// @param least_pieces  so many tasks at least, so that one computes while the next one's operands arrive
+/// @return as many pieces as there are elements, if even one column and row do not fit
+[[nodiscard]] SEMCACHE_API Blocking blocking_that_fits(const Product& share, std::size_t least_pieces, const Memory& memory,
+                                                       std::uint64_t element_bytes);
 /// Cuts a product into a grid of shares, one for each device, and each share into tasks.
-/// @param devices  for each share, by columns first, its device; a device may have none
-/// @param pieces   so many tasks at most for each share: the next one's operands arrive while this one computes
-/// @param lanes    of each device
-/// @param lead     only where each share has one piece by rows. Its tasks have all of op(B)'s columns as their part, of which they use the rows that
-///                 belong to their columns of A; all of its tasks but the first read C
+/// @param devices    for each share, by columns first, its device; a device may have none
+/// @param blockings  for each share
+/// @param lanes      of each device. Tasks that add to the same part of C have the same one
 [[nodiscard]] SEMCACHE_API std::vector<Task> cut(const Product& product, const Grid& grid, const std::vector<std::uint32_t>& devices,
-                                                 const Grid& pieces, std::uint32_t lanes, const Lead& lead = {});
+                                                 const std::vector<Blocking>& blockings, std::uint32_t lanes);
 
 /// Puts the tasks of several shares in one order: one task of each share in turn, so that all devices begin at once.
 [[nodiscard]] SEMCACHE_API std::vector<Task> in_turn(std::vector<std::vector<Task>> shares);

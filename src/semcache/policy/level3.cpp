@@ -140,11 +140,11 @@ std::vector<Run> shares_of(const Level3& call, std::size_t devices) {
 }
 
 std::vector<Task> cut(const Level3& call, const std::vector<Run>& shares, const std::vector<std::uint32_t>& devices, std::size_t pieces,
-                      std::uint64_t elements, std::uint32_t lanes) {
+                      const std::vector<std::uint64_t>& elements, std::uint32_t lanes) {
   std::vector<std::vector<Task>> of_share;
   for (std::size_t s = 0; s < shares.size(); ++s) {
-    std::vector<Task> tasks = call.is_triangle() ? tasks_of_triangle(call, shares[s], std::max<std::size_t>(1, pieces), elements)
-                                                 : tasks_of_rectangle(call, shares[s], std::max<std::size_t>(1, pieces), elements);
+    std::vector<Task> tasks = call.is_triangle() ? tasks_of_triangle(call, shares[s], std::max<std::size_t>(1, pieces), elements[s])
+                                                 : tasks_of_rectangle(call, shares[s], std::max<std::size_t>(1, pieces), elements[s]);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       tasks[i].device = devices[s];
       tasks[i].lane = static_cast<std::uint32_t>(i) % lanes;

@@ -52,10 +52,10 @@ struct Level3 {
 /// A part that a task does not have is empty.
 /// @param devices   for each share its device
 /// @param pieces    so many tasks for each share at least, if it has as many columns: the next one's operands arrive while one computes
-/// @param elements  that have room on a device. Three tasks' operands fit together (A counts once), if that is possible. The parts of triangles
-///                  are cut by rows, too
+/// @param elements  for each share: that have room on its device. Three tasks' operands fit together (A counts once), if that is possible. The parts
+///                  of triangles are cut by rows, too
 /// @param lanes     of each device
 [[nodiscard]] SEMCACHE_API std::vector<Task> cut(const Level3& call, const std::vector<Run>& shares, const std::vector<std::uint32_t>& devices,
-                                                 std::size_t pieces, std::uint64_t elements, std::uint32_t lanes);
+                                                 std::size_t pieces, const std::vector<std::uint64_t>& elements, std::uint32_t lanes);
 
 }  // namespace semcache::policy

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -49,17 +50,57 @@ Bytes bytes_of(const Matrix& m, const Rectangle& r) noexcept {
           r.column_end - r.column_begin, m.leading * e};
 }
 
-/// The places of a call, for each device and operand.
+/// What a task of one device uses of an operand, and the rectangle whose place has it.
+struct Need {
+  Rectangle where;
+  Rectangle around;  ///< `where` itself, if it has a place of its own
+};
+struct Before {
+  bool operator()(const Rectangle& a, const Rectangle& b) const noexcept { return before(a, b); }
+};
+using Rectangles = std::set<Rectangle, Before>;
+
+/// Positions of a vector: disjoint runs with gaps between them, by their begin.
+class Runs {
+ public:
+  /// Calls `visit(begin, end)` for each gap in the run.
+  template <class Visit>
+  void for_each_gap(const Run& run, Visit&& visit) const {
+    std::uint64_t at = run.begin;
+    for (auto r = first_behind(run.begin); r != ends_.end() && r->first < run.end; ++r) {
+      if (r->first > at) visit(at, r->first);
+      at = std::max(at, r->second);
+    }
+    if (at < run.end) visit(at, run.end);
+  }
+  void add(Run run) {
+    for (auto r = first_behind(run.begin); r != ends_.end() && r->first <= run.end; r = ends_.erase(r)) {
+      run = {std::min(run.begin, r->first), std::max(run.end, r->second)};
+    }
+    ends_[run.begin] = run.end;
+  }
+
+ private:
+  using Ends = std::map<std::uint64_t, std::uint64_t>;
+  /// The first run that does not end before the position.
+  [[nodiscard]] Ends::const_iterator first_behind(std::uint64_t position) const {
+    auto r = ends_.upper_bound(position);
+    return r != ends_.begin() && std::prev(r)->second >= position ? std::prev(r) : r;
+  }
+  Ends ends_;
+};
+
+/// The places of a call, for each device and operand. Each question takes a time that is logarithmic in the number of places.
 class Places {
  public:
   Places(const std::vector<Task>& tasks, const std::vector<Matrix>& operands) : operands_(operands) {
-    std::map<Key, std::vector<Rectangle>> used;
+    std::map<Key, Rectangles> used;
     std::map<std::uint32_t, std::uint64_t> bytes;  // by device
     for (const Task& t : tasks) {
       for (const TaskPart& p : t.parts) {
         if (p.where.empty()) continue;
         if (p.together.empty()) {
-          used[{t.device, p.operand}].push_back(p.where);
+          used[{t.device, p.operand}].insert(p.where);
         } else if (add({t.device, p.operand}, p.together)) {
           bytes[t.device] += elements(p.together) * operands_[p.operand].element_bytes;
         }
@@ -67,13 +108,12 @@ class Places {
     }
     // One place for all parts of an operand on a device, if they fill it, and if all such places fit the device together.
     std::map<Key, Rectangle> filled;
-    for (auto& [key, parts] : used) {
-      std::sort(parts.begin(), parts.end(), before);
+    for (const auto& [key, parts] : used) {
       Rectangle all;
       std::uint64_t sum = 0;
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        all = hull(all, parts[i]);
-        if (i == 0 || !same(parts[i], parts[i - 1])) sum += elements(parts[i]);
+      for (const Rectangle& part : parts) {
+        all = hull(all, part);
+        sum += elements(part);
       }
       if (elements(all) <= sum) filled[key] = all;
       bytes[key.first] += elements(all) * operands_[key.second].element_bytes;
@@ -81,19 +121,22 @@ class Places {
     for (const auto& [key, parts] : used) {
       const auto all = filled.find(key);
       const std::uint64_t budget = runtime::device_budget(key.first);  // each place takes whole pages of the device
-      const bool together = all != filled.end() && bytes[key.first] <= budget - budget / 8;
-      for (const Rectangle& where : parts) (void)add(key, together ? all->second : where);
+      if (all != filled.end() && bytes[key.first] <= budget - budget / 8) {
+        (void)add(key, all->second);
+        of_all_[key] = all->second;
+      } else {
+        for (const Rectangle& where : parts) (void)add(key, where);
+      }
     }
   }
 
   [[nodiscard]] Operand operand(std::uint32_t device, const TaskPart& part) const {
     const Matrix& m = operands_[part.operand];
-    const Place& p = place(device, part);
-    const std::uint64_t leading = leading_of(p, m);
-    return {at(p, m, part.where), leading};
+    const Place& p = place(device, part.operand, need(device, part));
+    return {at(p, m, part.where), leading_of(p, m)};
   }
   [[nodiscard]] runtime::LibraryUse use(std::uint32_t device, const TaskPart& part) const {
-    return use_of(place(device, part), operands_[part.operand], part.where, part.mode);
+    return use_of(place(device, part.operand, need(device, part)), operands_[part.operand], part.where, part.mode);
   }
 
   /// Finds which operands several devices read in common. Of these each byte crosses the host's link once, and reaches the other devices from
@@ -101,42 +144,40 @@ class Places {
   void find_shared(const std::vector<Task>& tasks) {
     for (std::uint32_t operand = 0; operand < operands_.size(); ++operand) {
       Needs needs;
+      std::map<std::uint32_t, Rectangles> met;  // by device
       bool written = false;
       for (const Task& t : tasks) {
         for (const TaskPart& p : t.parts) {
           if (p.operand != operand || p.where.empty()) continue;
           written = written || writes(p.mode);
-          std::vector<Rectangle>& of = needs[t.device];
-          if (std::none_of(of.begin(), of.end(), [&](const Rectangle& r) { return same(r, p.where); })) of.push_back(p.where);
+          if (met[t.device].insert(p.where).second) needs[t.device].push_back(need(t.device, p));
         }
       }
       if (written || needs.size() < 2) continue;
-      const std::vector<Rectangle>& first = needs.begin()->second;
-      const bool same_for_all = std::all_of(needs.begin(), needs.end(), [&](const auto& n) {
-        return std::equal(n.second.begin(), n.second.end(), first.begin(), first.end(), same);
-      });
-      if (same_for_all) {
-        for (const auto& need : needs) common_[operand].push_back(need.first);
-      } else if (operands_[operand].columns == 1 && some_overlap(needs) && !is_held(operand)) {
+      std::vector<std::uint32_t> alike = largest_group(needs);
+      const bool is_vector = operands_[operand].columns == 1;
+      if (alike.size() == needs.size() || (!is_vector && alike.size() > 1)) {
+        common_[operand] = std::move(alike);
+      } else if (is_vector && some_overlap(needs) && !is_held(operand)) {
         bring_in_turn(operand, needs);
       }
     }
   }
-  /// Called before each task. What all devices need of an operand, and this task is the first to use, is brought now: each device brings a share.
+  /// Called before each task. What several devices need of an operand, and this task is the first of theirs to use, is brought now: each of these
+  /// devices brings a share.
   void bring_shared(const Task& task) {
     for (const TaskPart& p : task.parts) {
-      const auto devices = common_.find(p.operand);
-      if (devices == common_.end() || p.where.empty()) continue;
-      std::vector<Rectangle>& met = met_[p.operand];
-      if (std::any_of(met.begin(), met.end(), [&](const Rectangle& r) { return same(r, p.where); })) continue;
-      met.push_back(p.where);
-      if (!is_on_a_device(p.operand, p.where)) bring_evenly(p.operand, p.where, devices->second);
+      const auto found = common_.find(p.operand);
+      if (found == common_.end() || p.where.empty()) continue;
+      const std::vector<std::uint32_t>& devices = found->second;
+      if (std::find(devices.begin(), devices.end(), task.device) == devices.end() || !met_[p.operand].insert(p.where).second) continue;
+      if (!is_on_a_device(p.operand, p.where)) bring_evenly(p, devices);
     }
   }
 
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // device, operand
-  using Needs = std::map<std::uint32_t, std::vector<Rectangle>>;
+  using Needs = std::map<std::uint32_t, std::vector<Need>>;
 
   [[nodiscard]] bool is_on_a_device(std::uint32_t operand, const Rectangle& where) const {
     const Matrix& m = operands_[operand];
@@ -154,26 +195,45 @@ class Places {
     }
     return done >= operands_[operand].rows;
   }
-  /// Fetches a rectangle to a device, on its first lane.
-  void fetch(std::uint32_t device, std::uint32_t operand, const Rectangle& where) const {
-    const std::vector<Place>& places = places_.at({device, operand});
-    const auto at = std::find_if(places.begin(), places.end(), [&](const Place& p) { return contains(p.where, where); });
-    const runtime::LibraryUse use = use_of(*at, operands_[operand], where, Access::read);
+  /// Fetches a part of what a task needs to a device, on its first lane.
+  void fetch(std::uint32_t device, std::uint32_t operand, const Need& need, const Rectangle& where) const {
+    const runtime::LibraryUse use = use_of(place(device, operand, need), operands_[operand], where, Access::read);
     const runtime::Launch launch(lane(device, 0).queue, &use, 1);  // of no kernel
   }
-  /// Do parts of different devices overlap?
-  [[nodiscard]] static bool some_overlap(const Needs& needs) noexcept {
-    for (auto a = needs.begin(); a != needs.end(); ++a) {
-      for (auto b = std::next(a); b != needs.end(); ++b) {
-        for (const Rectangle& r : a->second) {
-          if (std::any_of(b->second.begin(), b->second.end(), [&](const Rectangle& other) { return !common(r, other).empty(); })) return true;
-        }
+  /// The devices that need the same parts in the same order, as most others do.
+  [[nodiscard]] static std::vector<std::uint32_t> largest_group(const Needs& needs) {
+    std::vector<std::uint32_t> largest;
+    for (const auto& first : needs) {
+      std::vector<std::uint32_t> group;
+      for (const auto& other : needs) {
+        const bool alike = std::equal(first.second.begin(), first.second.end(), other.second.begin(), other.second.end(),
+                                      [](const Need& a, const Need& b) { return same(a.where, b.where); });
+        if (alike) group.push_back(other.first);
       }
+      if (group.size() > largest.size()) largest = std::move(group);
+    }
+    return largest;
+  }
+  /// Do parts of different devices overlap? The parts are of a vector.
+  [[nodiscard]] static bool some_overlap(const Needs& needs) {
+    std::vector<policy::Held> parts;
+    for (const auto& [device, of_device] : needs) {
+      for (const Need& n : of_device) parts.push_back({{n.where.row_begin, n.where.row_end}, device});
+    }
+    std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.run.begin < b.run.begin; });
+    policy::Held furthest{{0, 0}, UINT32_MAX};  // of the parts so far
+    std::uint64_t of_others = 0;                // where the parts of other devices than that end
+    for (const policy::Held& p : parts) {
+      if (p.run.begin < (p.device == furthest.device ? of_others : furthest.run.end)) return true;
+      if (p.run.end <= furthest.run.end) continue;
+      if (p.device != furthest.device) of_others = furthest.run.end;
+      furthest = p;
     }
     return false;
   }
   /// All devices need the same: each brings a share.
-  void bring_evenly(std::uint32_t operand, const Rectangle& where, const std::vector<std::uint32_t>& devices) const {
+  void bring_evenly(const TaskPart& part, const std::vector<std::uint32_t>& devices) const {
+    const Rectangle& where = part.where;
     const bool by_columns = where.column_end - where.column_begin > 1;
     const std::uint64_t count = by_columns ? where.column_end - where.column_begin : where.row_end - where.row_begin;
     auto device = devices.begin();
@@ -181,50 +241,38 @@ class Places {
       Rectangle share = where;
       (by_columns ? share.column_end : share.row_end) = (by_columns ? share.column_begin : share.row_begin) + r.end;
       (by_columns ? share.column_begin : share.row_begin) += r.begin;
-      fetch(*device++, operand, share);
+      fetch(*device, part.operand, need(*device, part), share);
+      ++device;
     }
   }
   /// The devices need parts of a vector that overlap: each brings of its parts what those before it have not brought.
   void bring_in_turn(std::uint32_t operand, const Needs& needs) const {
-    std::vector<Run> brought;  // in ascending order, with gaps between them
+    Runs brought;
     for (const auto& [device, parts] : needs) {
-      for (const Rectangle& part : parts) {
-        std::uint64_t at = part.row_begin;
-        for (const Run& b : brought) {
-          if (b.end <= at || b.begin >= part.row_end) continue;
-          if (b.begin > at) fetch(device, operand, {at, b.begin, 0, 1});
-          at = b.end;
-        }
-        if (at < part.row_end) fetch(device, operand, {at, part.row_end, 0, 1});
+      for (const Need& n : parts) {
+        brought.for_each_gap({n.where.row_begin, n.where.row_end},
+                             [&, to = device](std::uint64_t begin, std::uint64_t end) { fetch(to, operand, n, {begin, end, 0, 1}); });
       }
-      for (const Rectangle& part : parts) {
-        Run all{part.row_begin, part.row_end};
-        std::vector<Run> next;
-        for (const Run& b : brought) {
-          if (b.end < all.begin || b.begin > all.end) {
-            next.push_back(b);
-          } else {
-            all = {std::min(all.begin, b.begin), std::max(all.end, b.end)};
-          }
-        }
-        next.insert(std::find_if(next.begin(), next.end(), [&](const Run& b) { return b.begin > all.begin; }), all);
-        brought.swap(next);
-      }
+      for (const Need& n : parts) brought.add({n.where.row_begin, n.where.row_end});
     }
   }
 
   /// @return false if there is this place already
   bool add(const Key& key, const Rectangle& where) {
-    std::vector<Place>& places = places_[key];
-    if (std::any_of(places.begin(), places.end(), [&](const Place& p) { return same(p.where, where); })) return false;
+    std::map<Rectangle, Place, Before>& places = places_[key];
+    if (places.count(where) > 0) return false;
     const Bytes b = bytes_of(operands_[key.second], where);
-    places.push_back({where, runtime::Tile(b.first, b.width, b.columns, b.pitch, key.first, operands_[key.second].element_bytes)});
+    places.emplace(where, Place{where, runtime::Tile(b.first, b.width, b.columns, b.pitch, key.first, operands_[key.second].element_bytes)});
     return true;
   }
-  [[nodiscard]] const Place& place(std::uint32_t device, const TaskPart& part) const {
-    const std::vector<Place>& places = places_.at({device, part.operand});
-    const Rectangle& around = part.together.empty() ? part.where : part.together;
-    return *std::find_if(places.begin(), places.end(), [&](const Place& p) { return contains(p.where, around); });
+  /// What a task on the device needs for the part.
+  [[nodiscard]] Need need(std::uint32_t device, const TaskPart& part) const {
+    if (!part.together.empty()) return {part.where, part.together};
+    const auto all = of_all_.find({device, part.operand});
+    return {part.where, all != of_all_.end() ? all->second : part.where};
+  }
+  [[nodiscard]] const Place& place(std::uint32_t device, std::uint32_t operand, const Need& need) const {
+    return places_.at({device, operand}).at(need.around);
   }
   [[nodiscard]] static std::uint64_t leading_of(const Place& p, const Matrix& m) noexcept {
     return p.where.column_end - p.where.column_begin > 1 ? p.tile.pitch() / m.element_bytes : p.where.row_end - p.where.row_begin;
@@ -238,9 +286,10 @@ class Places {
   }
 
   const std::vector<Matrix>& operands_;
-  std::map<Key, std::vector<Place>> places_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> common_;  ///< by operand, the devices that all read the same of it
-  std::map<std::uint32_t, std::vector<Rectangle>> met_;         ///< by operand, what tasks so far use of it
+  std::map<Key, std::map<Rectangle, Place, Before>> places_;
+  std::map<Key, Rectangle> of_all_;                             ///< where all parts that are not `together` have one place
+  std::map<std::uint32_t, std::vector<std::uint32_t>> common_;  ///< by operand, the devices that read the same of it
+  std::map<std::uint32_t, Rectangles> met_;                     ///< by operand, what tasks of these devices so far use of it
 };
 
 }  // namespace
