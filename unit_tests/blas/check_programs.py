@@ -136,6 +136,16 @@ def processes(c):
     c.program("io_beyond_operands")
 
 
+IN_PLACE = ["--emulate", "--offload=always", "--malloc=0"]
+
+
+def attacks(c):
+    """Each program with its operands in blocks of class (a), and in place."""
+    for name in ("io_while_computing",):
+        for options in ["--emulate", "--offload=always", "--malloc=4096"], IN_PLACE:
+            c.program(name, options=options)
+
+
 def reference_tests(c):
     """The tests of the reference BLAS (Debian: libblas-test). Each program runs in a shell, which calls no BLAS and leaves its report alone."""
     folder = "/usr/lib/x86_64-linux-gnu/blas"
@@ -191,7 +201,7 @@ def gemm_chain(c):
                      (to_device * rounds_in, to_host * rounds_out))
 
 
-CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests, libraries, automatic, signals,
+CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests, libraries, automatic, signals,
          gemm_chain]
 
 

@@ -168,8 +168,6 @@ void ends(void* address, std::size_t bytes, End how) noexcept {
   }
 }
 
-void open(const void* address, std::size_t bytes) noexcept { release_in(number(address), number(address) + bytes, End::moves); }
-
 bool any() noexcept { return has_known.load(std::memory_order_relaxed) || has_adopted.load(std::memory_order_relaxed); }
 
 bool find(const Operand& operand, Range& range) noexcept {
@@ -205,6 +203,3 @@ Use::Use() noexcept { ::pthread_rwlock_rdlock(&uses); }
 Use::~Use() { ::pthread_rwlock_unlock(&uses); }
 
 }  // namespace semcache::blas::in_place
-
-extern "C" [[gnu::visibility("hidden")]] void semcache_open_beyond(const void* address, std::size_t bytes) noexcept;
-void semcache_open_beyond(const void* address, std::size_t bytes) noexcept { semcache::blas::in_place::open(address, bytes); }

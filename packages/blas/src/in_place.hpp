@@ -24,8 +24,6 @@ void is_stack(void* address, std::size_t bytes) noexcept;
 /// To be called before the memory ends, or moves. What is adopted of it is released: its content dies, or comes home.
 enum class End : std::uint8_t { dies, moves };
 void ends(void* address, std::size_t bytes, End how) noexcept;
-/// Releases adopted ranges that overlap these bytes, and brings their content home.
-void open(const void* address, std::size_t bytes) noexcept;
 /// Returns whether anything has been noted or adopted; one load.
 [[nodiscard]] bool any() noexcept;
 
