@@ -2,14 +2,14 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 //
 // Programs that use their memory, threads and processes as they may, at the worst moments. check_programs.py runs them as those of programs.cpp.
+#include "fork_handlers.hpp"
 #include "programs.hpp"
 
-#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -55,10 +55,90 @@ void io_while_computing() {
   show("product", c, small_bytes);
 }
 
+/// Calls change mappings beside the operands of a call that is under way, in the same block. Then the block ends, and another takes its place.
+void mappings_while_computing() {
+  for (int round = 0; round < 3; ++round) {
+    const bool block = round != 1;  // a mapping of the program's own, in the second round
+    auto* const all = block ? static_cast<double*>(std::aligned_alloc(4096, 4 * small_bytes)) : mapped(4 * small_bytes);
+    double *const b = all + small_count, *const c = all + 3 * small_count;
+    fill(all, round + 1, 4 * small_count);
+    while_computing([&] { small_product(b, b + small_count / 2, c); }, [&] {
+      for (int i = 0; i < 20; ++i) {
+        ::mprotect(all, small_bytes, PROT_READ);
+        ::mprotect(all, small_bytes, PROT_READ | PROT_WRITE);
+        ::madvise(all, small_bytes / 2, MADV_DONTNEED);
+      }
+      if (!block) ::munmap(all, small_bytes / 2);
+    });
+    show("rest", all + small_count / 2, small_bytes / 2);
+    show("product", c, small_bytes);
+    small_product(b, c, all + small_count / 2);
+    small_product(b, all + small_count / 2, c);
+    if (block) std::free(all);
+    else ::munmap(all + small_count / 4, 4 * small_bytes - small_bytes / 2);
+  }
+}
+
+/// Libraries whose handlers run while others fork: they allocate and free.
+void fork_with_handlers() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  handlers_allocate(true);
+  for (int i = 0; i < 3; ++i) {
+    product(a, b, c);
+    handlers_get(matrix(i), small_matrix(i));
+    product(a, c, handlers_block());
+    const pid_t child = ::fork();
+    if (child == 0) {
+      show("child", c);
+      product(a, b, c);
+      std::fflush(stdout);
+      ::_exit(digest(c, bytes) % 100);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::printf("%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+  }
+  handlers_allocate(false);
+  show("parent", c);
+}
+
+/// Forks while another thread's first call starts the device.
+void fork_while_starting() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3), *const d = small_matrix(4), *const e = small_matrix(5),
+         *const f = small_matrix(6);
+  std::atomic<bool> done{false};
+  std::thread first([&] {
+    threads_start_slowly();
+    product(a, b, c);
+    done = true;
+  });
+  for (bool last = false; !last;) {
+    last = done;
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      children.push_back(::fork());
+      if (children.back() == 0) {
+        small_product(d, e, f);
+        std::_Exit(3);
+      }
+    }
+    for (const pid_t child : children) {
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      if (!WIFEXITED(status) || WEXITSTATUS(status) != 3) std::printf("a child ended with status %d\n", status);
+    }
+  }
+  first.join();
+  show("product", c);
+}
+
 }  // namespace
 
 const Programs attacks = {
+    {"fork_while_starting", &fork_while_starting},
+    {"fork_with_handlers", &fork_with_handlers},
     {"io_while_computing", &io_while_computing},
+    {"mappings_while_computing", &mappings_while_computing},
 };
 
 }  // namespace programs

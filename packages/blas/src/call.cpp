@@ -40,7 +40,6 @@ Verdict verdict_of(const Call& call, const Places& places) {
 }
 
 Verdict compute_on_device(Places& places, const Routines& routines) noexcept {
-  const DeviceUse use;
   try {
     places.compute(routines);
     return Verdict::on_device;

@@ -60,9 +60,10 @@ void Places::add_to(Facts& facts) const {
     if (o.empty()) continue;
     const bool adopted = blocks_[i] && device_runs() && blocks_[i]->adopted_in == runtime::epoch();
     std::uint64_t on_device = 0;
-    if (adopted) {
+    if (adopted) try {
       for (const runtime::HeldBytes& h : runtime::holders(o.address, o.width(), o.columns, o.pitch())) on_device += h.where.size();
       for (const std::uint64_t bytes : runtime::missing_bytes(o.address, o.span()).from_devices) facts.missing_on_host += bytes;
+    } catch (const UsageError&) {  // another thread has released it meanwhile
     }
     if (o.mode != Access::overwrite) facts.missing_on_device += o.bytes() - std::min<std::uint64_t>(on_device, o.bytes());
     if (writes(o.mode)) {
@@ -85,17 +86,32 @@ std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const n
 }
 
 Places::How Places::adopt(std::size_t i) const {
+  if (call_.operands[i].empty()) return How::sent;
   if (blocks_[i]) return blas::adopt(*blocks_[i]) ? How::block : How::sent;
   return in_place::adopt(call_.operands[i]) && runtime::notices_host_accesses(whole_page_of(call_.operands[i])) ? How::in_place : How::sent;
+}
+
+bool Places::are_adopted(const std::array<How, most_operands>& how) const noexcept {
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    blocks::Block block;
+    in_place::Range range;
+    if (how[i] == How::block && !(blocks::find(blocks_[i]->address, block) && block.adopted_in == runtime::epoch())) return false;
+    if (how[i] == How::in_place && !in_place::find(call_.operands[i], range)) return false;
+  }
+  return true;
 }
 
 void Places::compute(const Routines& routines) {
   constexpr std::uint32_t device = 0;
   std::array<How, most_operands> how{};
-  for (std::size_t i = 0; i < call_.count; ++i) {
-    if (!call_.operands[i].empty()) how[i] = adopt(i);
+  std::optional<DeviceUse> use;
+  // What is adopted may be released by another thread before this one uses it: at most a few times, or it is sent.
+  constexpr int most_tries = 3;
+  for (int tries = 0; !use || !are_adopted(how); ++tries) {
+    use.reset();
+    for (std::size_t i = 0; i < call_.count; ++i) how[i] = tries < most_tries ? adopt(i) : How::sent;
+    use.emplace();
   }
-  const in_place::Use use;
   // Operands in place may share their first and last page with other data: device arrays stand for them then.
   std::array<tasks::Matrix, most_operands> matrices;
   std::vector<linalg::OperandUse> in_adopted;
