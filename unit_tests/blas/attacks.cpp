@@ -5,6 +5,10 @@
 #include "fork_handlers.hpp"
 #include "programs.hpp"
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,9 +136,108 @@ void fork_while_starting() {
   show("product", c);
 }
 
+// --- signals -------------------------------------------------------------------------------------------------------------
+
+sigjmp_buf back;
+volatile sig_atomic_t crashes = 0;
+void jump_back(int) {
+  crashes = crashes + 1;
+  siglongjmp(back, 1);
+}
+/// Touches memory that nobody may touch, and whose handler jumps back.
+void touch_forbidden() {
+  static void* const closed = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (sigsetjmp(back, 1) == 0) *static_cast<volatile char*>(closed) = 1;
+}
+/// Does so in a child. Tells how that ends.
+void touch_in_child(const char* what) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    touch_forbidden();
+    ::_exit(7);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  std::printf("%s: %s %d\n", what, WIFEXITED(status) ? "ended with" : "signal", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+void tell_handler(const char* what) {
+  struct sigaction now {};
+  ::sigaction(SIGSEGV, nullptr, &now);
+  std::printf("%s: default %d, ours %d, once %d, defers %d, restarts %d\n", what, now.sa_handler == SIG_DFL, now.sa_handler == &jump_back,
+              (now.sa_flags & SA_RESETHAND) != 0, (now.sa_flags & SA_NODEFER) == 0, (now.sa_flags & SA_RESTART) != 0);
+}
+
+/// Handlers that are called once, and all names by which a handler is installed.
+void handlers_of_all_kinds() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  struct sigaction once {};
+  once.sa_handler = &jump_back;
+  once.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (int i = 0; i < 2; ++i) {
+    ::sigaction(SIGSEGV, &once, nullptr);
+    tell_handler("once");
+    touch_in_child("first");
+    touch_forbidden();
+    tell_handler("after");
+    touch_in_child("second");
+    std::printf("%g\n", c[100 * (i + 1)]);
+    product(a, b, c, 1);
+  }
+  const auto find = [](const char* name) { return reinterpret_cast<sighandler_t (*)(int, sighandler_t)>(::dlsym(RTLD_DEFAULT, name)); };
+  for (const char* name : {"signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}) {
+    const auto install = find(name);
+    std::printf("%s returns the default %d\n", name, install(SIGSEGV, &jump_back) == SIG_DFL);
+    tell_handler(name);
+    product(b, a, c);
+    show("product", c);
+    touch_in_child(name);
+    touch_forbidden();
+    tell_handler("after");
+    ::signal(SIGSEGV, SIG_DFL);
+    product(a, b, c);
+    ::sigignore(SIGSEGV);
+    show("ignored", c);
+    touch_in_child("ignored");
+    ::signal(SIGSEGV, SIG_DFL);
+  }
+  std::printf("crashes %d\n", static_cast<int>(crashes));
+}
+
+/// Every way to block SIGSEGV, which must not keep results from coming home.
+void blocked_signals() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  ::sighold(SIGSEGV);
+  show("sighold", c);
+  product(a, b, c);
+  ::sigset(SIGSEGV, SIG_HOLD);
+  show("sigset", c);
+  product(a, b, c);
+  const auto by_mask = [](const char* name) { return reinterpret_cast<int (*)(int)>(::dlsym(RTLD_DEFAULT, name)); };
+  by_mask("sigblock")(-1);
+  show("sigblock", c);
+  product(a, b, c);
+  by_mask("sigsetmask")(-1);
+  show("sigsetmask", c);
+  by_mask("sigsetmask")(0);
+  product(a, b, c);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  sigset_t all;
+  sigfillset(&all);
+  pthread_attr_setsigmask_np(&attributes, &all);
+  pthread_t thread;
+  const auto look = [](void* at) -> void* { return show("of a thread", at), nullptr; };
+  if (::pthread_create(&thread, &attributes, look, c) == 0) ::pthread_join(thread, nullptr);
+}
+
 }  // namespace
 
 const Programs attacks = {
+    {"blocked_signals", &blocked_signals},
+    {"handlers_of_all_kinds", &handlers_of_all_kinds},
     {"fork_while_starting", &fork_while_starting},
     {"fork_with_handlers", &fork_with_handlers},
     {"io_while_computing", &io_while_computing},
