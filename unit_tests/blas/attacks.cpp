@@ -6,10 +6,13 @@
 #include "programs.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -81,6 +84,128 @@ void mappings_while_computing() {
     if (block) std::free(all);
     else ::munmap(all + small_count / 4, 4 * small_bytes - small_bytes / 2);
   }
+}
+
+/// Calls that end or move mappings, and fail: what the device has written is there afterwards.
+void mappings_that_fail() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  alignas(4096) static double in_static[small_count];
+  double *all = nullptr, *c = nullptr;
+  const auto bytes_of = [](double* at) { return reinterpret_cast<char*>(at); };
+  const auto check = [&](const char* what, const std::function<bool()>& fails) {
+    all = mapped(3 * small_bytes);
+    c = all + small_count;
+    fill(c, 4, small_count);
+    small_product(a, b, c);
+    std::printf("%s fails %d ", what, fails());
+    show("", c, small_bytes);
+    small_product(b, c, a);  // the memory is used on
+    show("used on", a, small_bytes);
+    fill(a, 1, small_count);
+    ::munmap(all, 3 * small_bytes);
+  };
+  check("munmap at an odd address", [&] { return ::munmap(bytes_of(c) + 1, small_bytes) != 0; });
+  check("munmap of nothing", [&] { return ::munmap(c, 0) != 0; });
+  check("munmap of everything", [&] { return ::munmap(c, SIZE_MAX / 4096 * 4096) != 0; });
+  check("mmap of no file", [&] { return ::mmap(c, small_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, -1, 0) == MAP_FAILED; });
+  check("mmap of a folder", [&] {
+    const int folder = ::open("/tmp", O_RDONLY);
+    const bool failed = ::mmap(c, small_bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, folder, 0) == MAP_FAILED;
+    ::close(folder);
+    return failed;
+  });
+  check("mmap where something is", [&] {
+    return ::mmap(c, small_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED;
+  });
+  check("mremap to an odd address", [&] {
+    return ::mremap(all, small_bytes, small_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, bytes_of(c) + 8) == MAP_FAILED;
+  });
+  check("mremap onto itself", [&] { return ::mremap(c, small_bytes, small_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, c + 512) == MAP_FAILED; });
+  check("mremap too large", [&] { return ::mremap(c, small_bytes, std::size_t{1} << 60, MREMAP_MAYMOVE) == MAP_FAILED; });
+  check("mremap without room", [&] { return ::mremap(c, small_bytes, 2 * small_bytes, 0) == MAP_FAILED; });
+  check("madvise at an odd address", [&] { return ::madvise(bytes_of(c) + 1, 4096, MADV_DONTNEED) != 0; });
+  check("mprotect with odd rights", [&] { return ::mprotect(c, small_bytes, 0x7777) != 0; });
+  // Queries of the heap's end.
+  fill(in_static, 3, small_count);
+  small_product(a, b, in_static);
+  std::printf("brk %d %d %d\n", ::brk(nullptr), ::sbrk(0) != nullptr, ::brk(reinterpret_cast<void*>(4096)));
+  show("static", in_static, small_bytes);
+}
+
+/// Calls that change what a mapping is, or what it has.
+void mappings_change() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  const auto check = [&](const char* what, const std::function<int(double*)>& change) {
+    double* const c = mapped(small_bytes);
+    fill(c, 4, small_count);
+    small_product(a, b, c);
+    std::printf("%s %d ", what, change(c));
+    show("", c, small_bytes);
+    small_product(b, a, c);
+    show("used on", c, small_bytes);
+    ::munmap(c, small_bytes);
+  };
+  check("MADV_DONTNEED", [](double* c) { return ::madvise(c, small_bytes, MADV_DONTNEED); });
+  check("MADV_DONTNEED_LOCKED", [](double* c) { return ::madvise(c, small_bytes, 24); });
+  check("MADV_POPULATE_READ", [](double* c) { return ::madvise(c, small_bytes, 22); });
+  check("MADV_POPULATE_WRITE", [](double* c) { return ::madvise(c, small_bytes, 23); });
+  check("pkey_mprotect", [](double* c) {
+    ::pkey_mprotect(c, small_bytes, PROT_READ, -1);
+    return ::mprotect(c, small_bytes, PROT_READ | PROT_WRITE);
+  });
+  check("mlock", [](double* c) { return ::mlock(c, 16384) | ::munlock(c, 16384); });
+  const int segment = ::shmget(IPC_PRIVATE, small_bytes, IPC_CREAT | 0600);
+  check("shmat", [&](double* c) { return ::shmat(segment, c, SHM_REMAP) == c; });
+  ::shmctl(segment, IPC_RMID, nullptr);
+}
+
+/// Stacks in the midst of blocks: of threads, and of coroutines.
+ucontext_t main_context, coroutine;
+int arguments[3];
+void on_stack(int seed) {
+  double a[small_count / 4], b[small_count / 4], c[small_count / 4];  // 128 KiB each
+  fill(a, seed, small_count / 4);
+  fill(b, seed + 1, small_count / 4);
+  std::thread([&, result = &c[0]] { gemm('N', 'N', 128, 128, 128, 1, a, 128, b, 128, 0, result, 128); }).join();
+  show("stack", c, sizeof c);
+}
+void coroutine_body(int one, int two, int three) {
+  arguments[0] = one, arguments[1] = two, arguments[2] = three;
+  on_stack(two);
+  ::swapcontext(&coroutine, &main_context);
+  on_stack(three);
+}
+void pooled_stacks() {
+  constexpr std::size_t stack_bytes = std::size_t{1} << 20;
+  auto* const pool = static_cast<double*>(std::malloc(stack_bytes + 4 * small_bytes));
+  double *const b = pool, *const c = pool + small_count, *const d = pool + 2 * small_count + stack_bytes / 8;
+  auto* const stack = reinterpret_cast<char*>(pool + 2 * small_count);
+  fill(b, 3, small_count);
+  small_product(b, b, c);
+  small_product(b, c, d);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(stack) + 4095) / 4096 * 4096), stack_bytes - 4096);
+  pthread_t thread;
+  const auto body = [](void*) -> void* { return on_stack(5), nullptr; };
+  if (::pthread_create(&thread, &attributes, body, nullptr) == 0) ::pthread_join(thread, nullptr);
+  show("c", c, small_bytes);
+
+  auto* const other = static_cast<char*>(std::malloc(stack_bytes + 2 * small_bytes));
+  auto* const e = reinterpret_cast<double*>(other + stack_bytes);
+  small_product(b, c, e);
+  ::getcontext(&coroutine);
+  coroutine.uc_stack.ss_sp = other;
+  coroutine.uc_stack.ss_size = stack_bytes;
+  coroutine.uc_link = &main_context;
+  ::makecontext(&coroutine, reinterpret_cast<void (*)()>(&coroutine_body), 3, 11, 12, 13);
+  ::swapcontext(&main_context, &coroutine);
+  small_product(b, e, d);
+  ::swapcontext(&main_context, &coroutine);
+  std::printf("%d %d %d\n", arguments[0], arguments[1], arguments[2]);
+  show("d", d, small_bytes);
+  std::free(other);
+  std::free(pool);
 }
 
 /// Libraries whose handlers run while others fork: they allocate and free.
@@ -241,6 +366,9 @@ const Programs attacks = {
     {"fork_while_starting", &fork_while_starting},
     {"fork_with_handlers", &fork_with_handlers},
     {"io_while_computing", &io_while_computing},
+    {"mappings_change", &mappings_change},
+    {"pooled_stacks", &pooled_stacks},
+    {"mappings_that_fail", &mappings_that_fail},
     {"mappings_while_computing", &mappings_while_computing},
 };
 

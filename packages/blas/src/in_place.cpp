@@ -158,13 +158,18 @@ void is_stack(void* address, std::size_t bytes) noexcept {
 
 bool ends(void* address, std::size_t bytes, End how) noexcept {
   if (!release_in(number(address), number(address) + bytes, how)) return false;
-  if (!has_known.load(std::memory_order_relaxed)) return true;
+  if (how == End::stays || !has_known.load(std::memory_order_relaxed)) return true;
   const RecordsLock lock(records_mutex);
   try {
     forget(records().known, number(address), number(address) + bytes);
   } catch (const std::bad_alloc&) {  // a part that stays counts as memory whose birth was not seen
   }
   return true;
+}
+
+bool is_adopted(const void* address, std::size_t bytes) noexcept {
+  Range r;
+  return find_adopted(number(address), number(address) + bytes, r);
 }
 
 bool any() noexcept { return has_known.load(std::memory_order_relaxed) || has_adopted.load(std::memory_order_relaxed); }

@@ -23,8 +23,14 @@ void born(void* address, std::size_t bytes) noexcept;
 void is_stack(void* address, std::size_t bytes) noexcept;
 /// To be called before the memory ends, or moves. What is adopted of it is released: its content dies, or comes home, when calls that use it have
 /// ended. @return false if that fails: the memory must stay then
-enum class End : std::uint8_t { dies, moves };
+enum class End : std::uint8_t {
+  dies,   ///< it ends, and nothing can keep it from that
+  moves,  ///< it may end, move or change its kind, or stay if that fails
+  stays   ///< it stays the program's memory, of the same kind
+};
 [[nodiscard]] bool ends(void* address, std::size_t bytes, End how) noexcept;
+/// Returns whether any of these bytes is adopted.
+[[nodiscard]] bool is_adopted(const void* address, std::size_t bytes) noexcept;
 /// Returns whether anything has been noted or adopted; one load.
 [[nodiscard]] bool any() noexcept;
 
