@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/shm.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -261,6 +262,66 @@ void fork_while_starting() {
   show("product", c);
 }
 
+/// A module and its BLAS are unloaded and loaded again, and find another place.
+void modules_come_and_go() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3), *const d = matrix(4);
+  for (int i = 0; i < 4; ++i) {
+    void* const file = ::dlopen(TEST_BLAS_MODULE, RTLD_NOW | RTLD_LOCAL);
+    reinterpret_cast<void (*)(std::int64_t, const double*, const double*, double*, double*)>(::dlsym(file, "module_chain"))(100, a, b, c, d);
+    show("chain", c, 80000);
+    Dl_info other;
+    if (::dladdr(::dlsym(file, "dgemm_64_"), &other) == 0) std::abort();
+    void* const place = i % 2 == 0 ? other.dli_fbase : nullptr;
+    ::dlclose(file);
+    if (place == nullptr) continue;
+    const bool taken = ::mmap(place, 16384, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == place;
+    std::printf("its place is taken %d\n", taken);
+  }
+}
+
+// --- threads that end ------------------------------------------------------------------------------------------------------
+
+/// Runs the function in a thread, and cancels it after a while.
+void cancel(const char* what, void* (*function)(void*), void* argument, int microseconds) {
+  pthread_t thread;
+  void* result = nullptr;
+  if (::pthread_create(&thread, nullptr, function, argument) != 0) std::abort();
+  ::usleep(static_cast<unsigned>(microseconds));
+  ::pthread_cancel(thread);
+  ::pthread_join(thread, &result);
+  if (microseconds == 20000) std::printf("%s: cancelled %d\n", what, result == PTHREAD_CANCELED);
+}
+
+int ends[2];
+double* target = nullptr;
+/// Threads are cancelled in calls, and while they wait for input.
+void cancelled_threads() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  target = a;
+  product(a, b, c);
+  if (::pipe(ends) != 0) std::abort();
+  cancel("read", [](void* to) -> void* { return ::read(ends[0], to, 1000) == 0 ? to : nullptr; }, c, 20000);
+  cancel("readv", [](void* to) -> void* {
+    const iovec part{to, 1000};
+    return ::readv(ends[0], &part, 1) == 0 ? to : nullptr;
+  }, c, 20000);
+  char small[100];
+  cancel("readv of other memory", [](void* to) -> void* {
+    const iovec part{to, 100};
+    return ::readv(ends[0], &part, 1) == 0 ? to : nullptr;
+  }, small, 20000);
+  for (int i = 0; i < 20; ++i) {
+    cancel("product", [](void* to) -> void* {
+      for (;;) {
+        product(target, target, static_cast<double*>(to), 1);
+        ::pthread_testcancel();
+      }
+    }, c, i == 0 ? 20000 : 997 * i);
+  }
+  product(a, b, c);
+  show("product", c);
+}
+
 // --- signals -------------------------------------------------------------------------------------------------------------
 
 sigjmp_buf back;
@@ -361,6 +422,8 @@ void blocked_signals() {
 }  // namespace
 
 const Programs attacks = {
+    {"modules_come_and_go", &modules_come_and_go},
+    {"cancelled_threads", &cancelled_threads},
     {"blocked_signals", &blocked_signals},
     {"handlers_of_all_kinds", &handlers_of_all_kinds},
     {"fork_while_starting", &fork_while_starting},

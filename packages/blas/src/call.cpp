@@ -4,11 +4,14 @@
 
 #include "places.hpp"
 #include "process.hpp"
+#include "uncancelled.hpp"  // of packages/syscalls
 
 #include <semcache/base/error.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <optional>
+#include <utility>
 
 namespace semcache::blas {
 namespace {
@@ -67,6 +70,7 @@ bool is_within_call() noexcept { return within_call; }
 
 void carry_out(const Call& call, const Routines& routines) noexcept {
   within_call = true;
+  std::optional<syscalls::Uncancelled> uncancelled(std::in_place);
   Verdict verdict = Verdict::failed;
   try {
     Places places(call);
@@ -76,7 +80,10 @@ void carry_out(const Call& call, const Routines& routines) noexcept {
     give_up(e.what());
   }
   count(call.routine, verdict);
-  if (verdict == Verdict::wrong_arguments) within_call = false;  // the program's xerbla may leave by longjmp
+  if (verdict == Verdict::wrong_arguments) {  // the program's xerbla may leave by longjmp
+    within_call = false;
+    uncancelled.reset();
+  }
   if (verdict != Verdict::on_device) compute_on_host(call, routines, verdict);
   within_call = false;
 }

@@ -8,6 +8,8 @@
 #include "interposed.hpp"
 #include "process.hpp"
 
+#include <semcache/base/error.hpp>
+
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -39,6 +41,14 @@ void* note_mapping(void* at, std::size_t bytes, int protection, int flags) noexc
     in_place::born(at, bytes);
   }
   return at;
+}
+
+/// To be called before memory becomes a stack: what lies there is sent at each call from now on.
+bool becomes_stack(void* address, std::size_t bytes) noexcept {
+  if (!before(address, bytes, in_place::End::moves)) return false;
+  in_place::is_stack(address, bytes);
+  blocks::is_stack(static_cast<std::byte*>(address), bytes);
+  return true;
 }
 
 /// Can nothing keep munmap from ending this memory? It needs further mappings where it ends a part of one. For this advice the kernel needs them, too.
@@ -143,10 +153,23 @@ void* sbrk(std::intptr_t more) noexcept {
 }
 
 int pthread_attr_setstack(pthread_attr_t* attributes, void* address, std::size_t bytes) noexcept {
-  if (!before(address, bytes, in_place::End::moves)) return ENOMEM;
-  in_place::is_stack(address, bytes);
-  blocks::is_stack(static_cast<std::byte*>(address), bytes);
+  if (!becomes_stack(address, bytes)) return ENOMEM;
   return SEMCACHE_NEXT(pthread_attr_setstack)(attributes, address, bytes);
+}
+
+/// The arguments are of any number. The C library takes each as a word of a register's size.
+void makecontext(ucontext_t* context, void (*function)(), int count, ...) noexcept {
+  constexpr int most = 32;
+  long words[most] = {};
+  if (count > most) semcache::base::fatal("makecontext() has %d arguments, and libsemcache_blas.so passes at most %d on. Give the coroutine a structure", count, most);
+  std::va_list more;
+  va_start(more, count);
+  for (int i = 0; i < count; ++i) words[i] = va_arg(more, long);
+  va_end(more);
+  (void)becomes_stack(context->uc_stack.ss_sp, context->uc_stack.ss_size);
+  const auto& w = words;
+  SEMCACHE_NEXT(makecontext)(context, function, count, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14],
+                             w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23], w[24], w[25], w[26], w[27], w[28], w[29], w[30], w[31]);
 }
 
 }  // extern "C"

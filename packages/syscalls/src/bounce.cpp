@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "bounce.hpp"
 
+#include "uncancelled.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,6 +55,7 @@ bool for_each_part(const void* buffer, std::size_t bytes, const Visit& visit) {
 template <class ByRuntime, class Plainly>
 void copy_part(const Part& part, const ByRuntime& by_runtime, const Plainly& plainly) {
   if (!part.mirror) return plainly();
+  const Uncancelled uncancelled;
   try {
     by_runtime(ByteRange{0, part.bytes});
   } catch (...) {
@@ -70,9 +73,15 @@ bool is_mirror(const void* address, std::size_t bytes) noexcept {
 
 bool is_mirror(void* address, std::size_t bytes) noexcept { return is_mirror(static_cast<const void*>(address), bytes); }
 
-Bounce::Bounce(std::size_t bytes) : transit_(io()->take(bytes, base::Side::host)) {}
+Bounce::Bounce(std::size_t bytes) {
+  const Uncancelled uncancelled;
+  transit_ = io()->take(bytes, base::Side::host);
+}
 
-Bounce::~Bounce() { io()->give(transit_); }
+Bounce::~Bounce() {
+  const Uncancelled uncancelled;
+  io()->give(transit_);
+}
 
 void Bounce::from_mirror(const void* mirror, std::size_t bytes, char* at) const {
   for_each_part(mirror, bytes, [&](const Part& part, std::size_t offset) {
