@@ -5,6 +5,7 @@
 #include "process.hpp"
 #include "stand_ins.hpp"
 
+#include <semcache/base/error.hpp>
 #include <semcache/tasks/lanes.hpp>
 
 #include <algorithm>
@@ -22,7 +23,9 @@ class Sent : base::Uncopied {
   ~Sent() { runtime::deallocate(array_); }
   [[nodiscard]] std::byte* at() const noexcept { return static_cast<std::byte*>(array_) + in_front_; }
   void send() const { copy(at(), of_.address); }
-  void bring_back() const { copy(const_cast<void*>(of_.address), at()); }
+  void bring_back() const {
+    if (writes(of_.mode)) copy(const_cast<void*>(of_.address), at());
+  }
 
  private:
   void copy(void* to, const void* from) const {
@@ -150,12 +153,23 @@ void Places::compute(const Routines& routines) {
     if (runtime::devices_are_emulated()) routines.on_host(at.data());
     else routines.on_gpu(stream, at.data());
   }
-  stand_ins.write_back();
+  try {
+    stand_ins.write_back();
+    for (const auto& s : sent) {
+      if (s != nullptr) s->bring_back();
+    }
+  } catch (const std::exception& e) {
+    // The host computes anew what the call overwrites. Where it adds to the result, some of that has been added already.
+    for (const Operand& o : call_.operands) {
+      if (o.mode != Access::read_write || o.empty()) continue;
+      base::fatal("a BLAS call has computed on the device, and its result at %p cannot come home: %s. With SEMCACHE_BLAS_OFFLOAD=never "
+                  "all calls stay on the host", o.address, e.what());
+    }
+    throw;
+  }
   for (std::size_t i = 0; i < call_.count; ++i) {
-    if (!writes(call_.operands[i].mode) || call_.operands[i].empty()) continue;
-    if (sent[i] != nullptr) {
-      sent[i]->bring_back();
-    } else if (blocks::Block block; how[i] == How::block && blocks::find(blocks_[i]->address, block) && !block.written_by_device) {
+    if (!writes(call_.operands[i].mode) || call_.operands[i].empty() || how[i] != How::block) continue;
+    if (blocks::Block block; blocks::find(blocks_[i]->address, block) && !block.written_by_device) {
       block.written_by_device = true;
       (void)blocks::note(block);
     }
