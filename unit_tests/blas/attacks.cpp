@@ -11,12 +11,16 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/shm.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -322,6 +326,163 @@ void cancelled_threads() {
   show("product", c);
 }
 
+// --- ends of processes -----------------------------------------------------------------------------------------------------
+
+double* at_end = nullptr;
+/// Functions that run at the end of the process, and compute.
+void late_calls() {
+  at_end = matrix(4);
+  std::atexit([] {
+    product(at_end, at_end, at_end + 0, 0);
+    show("late", at_end);
+    double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+    product(a, b, c);
+    show("later", c);
+    std::free(c);
+    at_end = static_cast<double*>(std::realloc(at_end, 2 * bytes));
+    show("moved", at_end);
+  });
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  product(b, c, at_end);
+}
+
+/// The process ends while other threads compute.
+void end_while_computing() {
+  for (int t = 0; t < 3; ++t) {
+    std::thread([t] {
+      double *const a = matrix(t), *const b = matrix(2), *const c = matrix(3);
+      for (;;) {
+        product(a, b, c, 1);
+        product(a, c, b);
+        c[5] = 1;
+      }
+    }).detach();
+  }
+  ::usleep(50000);
+  std::printf("the end\n");
+}
+
+// --- everything at once ----------------------------------------------------------------------------------------------------
+
+std::atomic<int> ticks{0};
+/// What a thread has: matrices of 32 to 95 rows, in memory of all kinds.
+class Worker {
+ public:
+  explicit Worker(unsigned seed) : state_(seed * 2654435761u + 1) {
+    for (Piece& p : pieces_) make(p);
+  }
+  ~Worker() {
+    for (Piece& p : pieces_) end(p);
+  }
+  void step() {
+    Piece& p = pieces_[next(pieces)];
+    switch (next(16)) {
+      case 0: end(p); make(p); break;
+      case 1: resize(p); break;
+      case 2: through_file(p); break;
+      case 3: (void)(p.kind == Kind::mapping && ::mprotect(p.memory, p.bytes(), PROT_READ) + ::mprotect(p.memory, p.bytes(), PROT_READ | PROT_WRITE)); break;
+      case 4: if (p.kind == Kind::mapping) drop(p); break;
+      case 5: std::memmove(p.memory + 1, p.memory, p.bytes() - 8); break;
+      case 6: look(p); break;
+      case 7: if (next(8) == 0) in_child(p); break;
+      default: compute(); break;
+    }
+  }
+  [[nodiscard]] std::uint64_t result() {
+    for (const Piece& p : pieces_) look(p);
+    return sum_;
+  }
+
+ private:
+  static constexpr unsigned pieces = 6;
+  enum class Kind { heap, aligned, mapping };
+  struct Piece {
+    Kind kind;
+    int rows;
+    double* memory;
+    [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(rows); }
+    [[nodiscard]] std::size_t bytes() const { return elements() * sizeof(double); }
+  };
+  unsigned next(unsigned below) {
+    state_ = state_ * 1664525u + 1013904223u;
+    return (state_ >> 8) % below;
+  }
+  void make(Piece& p) {
+    p.kind = static_cast<Kind>(next(3));
+    p.rows = static_cast<int>(32 + next(64));
+    if (p.kind == Kind::heap) p.memory = static_cast<double*>(std::malloc(p.bytes()));
+    else if (p.kind == Kind::aligned) p.memory = static_cast<double*>(std::aligned_alloc(4096, (p.bytes() + 4095) / 4096 * 4096));
+    else p.memory = mapped(p.bytes());
+    fill(p.memory, static_cast<int>(next(9)), p.elements());
+  }
+  static void end(Piece& p) {
+    if (p.kind == Kind::mapping) ::munmap(p.memory, p.bytes());
+    else std::free(p.memory);
+  }
+  void resize(Piece& p) {
+    const Piece before = p;
+    p.rows = static_cast<int>(32 + next(64));
+    if (p.kind == Kind::mapping) p.memory = static_cast<double*>(::mremap(p.memory, before.bytes(), p.bytes(), MREMAP_MAYMOVE));
+    else p.memory = static_cast<double*>(std::realloc(p.memory, p.bytes())), p.kind = Kind::heap;
+    if (p.elements() > before.elements()) fill(p.memory + before.elements(), 3, p.elements() - before.elements());
+  }
+  void through_file(const Piece& p) {
+    const int file = temporary_file();
+    if (::pwrite(file, p.memory, p.bytes(), 0) != static_cast<ssize_t>(p.bytes())) std::printf("pwrite: %s\n", std::strerror(errno));
+    if (::pread(file, p.memory, p.bytes() / 2, 64) != static_cast<ssize_t>(p.bytes() / 2)) std::printf("pread: %s\n", std::strerror(errno));
+    ::close(file);
+  }
+  void drop(const Piece& p) {
+    ::madvise(p.memory, p.bytes(), MADV_DONTNEED);
+    p.memory[next(static_cast<unsigned>(p.elements()))] = 1;
+  }
+  void in_child(const Piece& p) {
+    const auto expected = static_cast<int>(digest(p.memory, p.bytes()) % 100);
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(static_cast<int>(digest(p.memory, p.bytes()) % 100));
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != expected) std::printf("a child ended with status %d\n", status);
+  }
+  void look(const Piece& p) { sum_ = sum_ * 31 + digest(p.memory, p.bytes()); }
+  void compute() {
+    const Piece &a = pieces_[next(pieces)], &b = pieces_[next(pieces)], &c = pieces_[next(pieces)];
+    const int size = std::min({a.rows, b.rows, c.rows});
+    if (c.memory == a.memory || c.memory == b.memory) return;
+    gemm('N', next(2) == 0 ? 'N' : 'T', size, size, size, 1e-2, a.memory, a.rows, b.memory, b.rows, next(2) * 0.5, c.memory, c.rows);
+    for (double* at = c.memory; at < c.memory + c.elements(); at += 7 + next(900)) {
+      if (!(std::fabs(*at) < 1e3)) *at = 1;
+    }
+  }
+  unsigned state_;
+  std::uint64_t sum_ = 0;
+  std::array<Piece, pieces> pieces_;
+};
+
+void everything_at_once() {
+  struct sigaction tick {};
+  tick.sa_handler = [](int) { ++ticks; };
+  tick.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &tick, nullptr);
+  const itimerval often{{0, 5000}, {0, 5000}};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  std::array<std::uint64_t, 4> results{};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < results.size(); ++t) {
+    threads.emplace_back([t, &results] {
+      Worker worker(t);
+      for (int i = 0; i < 600; ++i) worker.step();
+      results[t] = worker.result();
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  show("results", results.data(), sizeof results);
+}
+
 // --- signals -------------------------------------------------------------------------------------------------------------
 
 sigjmp_buf back;
@@ -330,10 +491,13 @@ void jump_back(int) {
   crashes = crashes + 1;
   siglongjmp(back, 1);
 }
-/// Touches memory that nobody may touch, and whose handler jumps back.
-void touch_forbidden() {
+void* closed_page() {
   static void* const closed = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (sigsetjmp(back, 1) == 0) *static_cast<volatile char*>(closed) = 1;
+  return closed;
+}
+/// Touches memory that nobody may touch. The handler jumps back.
+void touch_forbidden() {
+  if (sigsetjmp(back, 1) == 0) *static_cast<volatile char*>(closed_page()) = 1;
 }
 /// Does so in a child. Tells how that ends.
 void touch_in_child(const char* what) {
@@ -419,11 +583,57 @@ void blocked_signals() {
   if (::pthread_create(&thread, &attributes, look, c) == 0) ::pthread_join(thread, nullptr);
 }
 
+double* dumped = nullptr;
+/// A handler that is not called for faults within itself reads a result, and jumps back.
+void reading_handler() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  dumped = c;
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    show("in the handler", dumped);
+    siglongjmp(back, 1);
+  };
+  ::sigaction(SIGSEGV, &action, nullptr);
+  for (int i = 0; i < 3; ++i) {
+    product(a, b, c, 1);
+    touch_forbidden();
+  }
+  action.sa_handler = [](int) {
+    static const char text[] = "once\n";
+    if (::write(STDOUT_FILENO, text, sizeof text - 1) > 0) *static_cast<volatile char*>(closed_page()) = 1;  // it crashes itself
+  };
+  ::sigaction(SIGSEGV, &action, nullptr);
+  touch_in_child("a handler that crashes");
+}
+
+/// A block whose first page nobody may touch, and one of which a part is read only.
+void guard_pages() {
+  auto* const block = static_cast<double*>(std::aligned_alloc(4096, 4 * small_bytes));
+  double *const a = block + 512, *const b = a + small_count, *const c = b + small_count;
+  fill(a, 1, 2 * small_count);
+  ::mprotect(block, 4096, PROT_NONE);
+  small_product(a, b, c);
+  show("guarded", c, small_bytes);
+  ::mprotect(block, 4096 + small_bytes, PROT_READ);
+  small_product(a, c, b);
+  small_product(a, b, c);
+  show("read only", c, small_bytes);
+  ::mprotect(block, 4096 + small_bytes, PROT_READ | PROT_WRITE);
+  small_product(c, b, a);
+  show("writable again", a, small_bytes);
+  std::free(block);
+}
+
 }  // namespace
 
 const Programs attacks = {
     {"modules_come_and_go", &modules_come_and_go},
     {"cancelled_threads", &cancelled_threads},
+    {"late_calls", &late_calls},
+    {"end_while_computing", &end_while_computing},
+    {"everything_at_once", &everything_at_once},
+    {"reading_handler", &reading_handler},
+    {"guard_pages", &guard_pages},
     {"blocked_signals", &blocked_signals},
     {"handlers_of_all_kinds", &handlers_of_all_kinds},
     {"fork_while_starting", &fork_while_starting},

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -112,19 +113,37 @@ void place_below(const struct sigaction& action) noexcept {
   installations.store(level);
 }
 
-void call(const struct sigaction& action, int signal, siginfo_t* info, void* context) noexcept {
-  // The mask is the one that the kernel would set: the action's, and the signal itself unless SA_NODEFER.
-  sigset_t mask = action.sa_mask;
-  sigset_t before;
-  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
-  ::pthread_sigmask(SIG_BLOCK, &mask, &before);
-  if ((action.sa_flags & SA_SIGINFO) != 0) {
-    action.sa_sigaction(signal, info, context);
-  } else {
-    action.sa_handler(signal);
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+/// A signal that the kernel never sends ("unused"). While a handler runs during which SIGSEGV would be blocked, it is blocked in its place: so
+/// accesses of the handler to tracked pages are served, others end the process as they would, and a jump out of the handler ends that, too.
+constexpr int marker = SIGSTKFLT;
+
+/// Did this fault happen in a handler that is not to be interrupted by another one?
+bool is_within_handler(const void* context) noexcept {
+  return context != nullptr && sigismember(&static_cast<const ucontext_t*>(context)->uc_sigmask, marker) == 1;
 }
+
+/// The mask under which the kernel would call a handler: the action's, and the signal itself unless SA_NODEFER.
+class CallMask : base::Uncopied {
+ public:
+  CallMask(const struct sigaction& action, int signal) noexcept {
+    sigset_t mask = action.sa_mask;
+    if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &before_);
+    // The program may have blocked the marker itself, as with sigfillset: then there is no place for a mark.
+    marked_ = sigismember(&mask, signal) == 1 && sigismember(&before_, marker) == 0;
+    if (marked_) {
+      sigdelset(&mask, signal);
+      sigaddset(&mask, marker);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+  }
+  ~CallMask() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  [[nodiscard]] bool marked() const noexcept { return marked_; }
+
+ private:
+  bool marked_ = false;
+  sigset_t before_;
+};
 
 }  // namespace
 
@@ -210,8 +229,11 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   if (!informed && action.sa_handler == SIG_IGN && sent) return;
   // The kernel does not let a real fault be ignored either.
   if (!informed && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return crash(signal, info);
-  thread.chained = {context, level, frame};
-  call(action, signal, info, context);
+  if (!came_back && !sent && outer.marked && is_within_handler(context)) return crash(signal, info);
+  const CallMask mask(action, signal);
+  thread.chained = {context, level, frame, mask.marked()};
+  if (informed) action.sa_sigaction(signal, info, context);
+  else action.sa_handler(signal);
   thread.chained = outer;
 }
 
