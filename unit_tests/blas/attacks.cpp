@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -41,6 +43,8 @@ void while_computing(const Compute& compute, const Work& work) {
   stop = true;
   other.join();
 }
+
+double* target = nullptr;
 
 int temporary_file() {
   char name[] = "/tmp/test_blas_XXXXXX";
@@ -162,6 +166,50 @@ void mappings_change() {
   const int segment = ::shmget(IPC_PRIVATE, small_bytes, IPC_CREAT | 0600);
   check("shmat", [&](double* c) { return ::shmat(segment, c, SHM_REMAP) == c; });
   ::shmctl(segment, IPC_RMID, nullptr);
+}
+
+/// Memory ends in a way that nobody can notice, and other memory of the program lies at its address.
+void unseen_ends() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const d = small_matrix(3);
+  double* const c = mapped(small_bytes);
+  small_product(a, b, c);
+  ::syscall(SYS_munmap, c, small_bytes);
+  double* const again = static_cast<double*>(::mmap(c, small_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::printf("the same place %d\n", again == c);
+  fill(again, 5, small_count);
+  small_product(again, b, d);
+  show("again", again, small_bytes);
+  show("product", d, small_bytes);
+}
+
+/// Threads with the smallest stack read results, and compute.
+void small_stacks() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  target = c;
+  for (const std::size_t size : {std::size_t{PTHREAD_STACK_MIN}, std::size_t{65536}}) {
+    small_product(a, b, c);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, size);
+    pthread_t thread;
+    const auto read = [](void* at) -> void* { return *static_cast<double*>(at) = static_cast<double*>(at)[999] + 1, nullptr; };
+    const auto compute = [](void* at) -> void* { return small_product(static_cast<double*>(at), static_cast<double*>(at), target), nullptr; };
+    if (::pthread_create(&thread, &attributes, size < 65536 ? +read : +compute, size < 65536 ? c : a) == 0) ::pthread_join(thread, nullptr);
+    show("c", c, small_bytes);
+  }
+}
+
+/// More matrices than the kernel has mappings for, each in pages of its own.
+void very_many_matrices() {
+  constexpr int rows = 24;
+  std::vector<double*> all;
+  const char* const given = std::getenv("TEST_BLAS_SEED");
+  for (int i = 0; i < (given == nullptr ? 70000 : std::atoi(given)); ++i) all.push_back(matrix(i, rows * rows));
+  errno = 7;
+  for (std::size_t i = 2; i < all.size(); ++i) gemm('N', 'N', rows, rows, rows, 0.03, all[i - 1], rows, all[i - 2], rows, 0.1, all[i], rows);
+  std::printf("errno %d\n", errno);
+  for (std::size_t i = 0; i < all.size(); i += 9999) show("one", all[i], rows * rows * 8);
+  for (double* m : all) std::free(m);
 }
 
 /// Stacks in the midst of blocks: of threads, and of coroutines.
@@ -297,7 +345,6 @@ void cancel(const char* what, void* (*function)(void*), void* argument, int micr
 }
 
 int ends[2];
-double* target = nullptr;
 /// Threads are cancelled in calls, and while they wait for input.
 void cancelled_threads() {
   double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
@@ -468,11 +515,13 @@ void everything_at_once() {
   ::sigaction(SIGALRM, &tick, nullptr);
   const itimerval often{{0, 5000}, {0, 5000}};
   ::setitimer(ITIMER_REAL, &often, nullptr);
+  const char* const given = std::getenv("TEST_BLAS_SEED");  // for longer runs by hand
+  const unsigned seed = given == nullptr ? 0 : static_cast<unsigned>(std::atoi(given));
   std::array<std::uint64_t, 4> results{};
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < results.size(); ++t) {
-    threads.emplace_back([t, &results] {
-      Worker worker(t);
+    threads.emplace_back([t, seed, &results] {
+      Worker worker(t + 4 * seed);
       for (int i = 0; i < 600; ++i) worker.step();
       results[t] = worker.result();
     });
@@ -583,6 +632,28 @@ void blocked_signals() {
   if (::pthread_create(&thread, &attributes, look, c) == 0) ::pthread_join(thread, nullptr);
 }
 
+/// A child that shares the memory until it ends or becomes another program puts its own signals back.
+void vforked_child() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  struct sigaction action {};
+  action.sa_handler = &jump_back;
+  ::sigaction(SIGSEGV, &action, nullptr);
+  const pid_t child = ::vfork();
+  if (child == 0) {
+    ::signal(SIGSEGV, SIG_DFL);
+    ::execl("/bin/true", "true", nullptr);
+    ::_exit(1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  std::printf("child %d\n", WEXITSTATUS(status));
+  tell_handler("parent");
+  touch_forbidden();
+  show("product", c);
+  std::printf("crashes %d\n", static_cast<int>(crashes));
+}
+
 double* dumped = nullptr;
 /// A handler that is not called for faults within itself reads a result, and jumps back.
 void reading_handler() {
@@ -634,6 +705,10 @@ const Programs attacks = {
     {"everything_at_once", &everything_at_once},
     {"reading_handler", &reading_handler},
     {"guard_pages", &guard_pages},
+    {"vforked_child", &vforked_child},
+    {"unseen_ends", &unseen_ends},
+    {"small_stacks", &small_stacks},
+    {"very_many_matrices", &very_many_matrices},
     {"blocked_signals", &blocked_signals},
     {"handlers_of_all_kinds", &handlers_of_all_kinds},
     {"fork_while_starting", &fork_while_starting},

@@ -87,6 +87,7 @@ bool is_large(std::size_t bytes) noexcept {
 /// Ends a block that has been taken from the records. Its content dies.
 void end(const blocks::Block& block) noexcept {
   const int error = errno;
+  if (in_place::any()) (void)in_place::ends(block.address, block.bytes, in_place::End::dies);  // stacks in it, and mappings
   if (release(block, Last::dies)) blocks::unmap(block);
   errno = error;
 }

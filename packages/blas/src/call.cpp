@@ -9,6 +9,7 @@
 #include <semcache/base/error.hpp>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -71,6 +72,7 @@ bool is_within_call() noexcept { return within_call; }
 void carry_out(const Call& call, const Routines& routines) noexcept {
   within_call = true;
   std::optional<syscalls::Uncancelled> uncancelled(std::in_place);
+  const int error = errno;
   Verdict verdict = Verdict::failed;
   try {
     Places places(call);
@@ -84,6 +86,7 @@ void carry_out(const Call& call, const Routines& routines) noexcept {
     within_call = false;
     uncancelled.reset();
   }
+  errno = error;
   if (verdict != Verdict::on_device) compute_on_host(call, routines, verdict);
   within_call = false;
 }

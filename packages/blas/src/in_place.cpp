@@ -136,6 +136,8 @@ bool has_enough_pages(std::uintptr_t begin, std::uintptr_t end) noexcept {
 void born(void* address, std::size_t bytes) noexcept {
   const std::size_t least = settings().guard_pages * blocks::page_bytes();
   if (address == nullptr || bytes < least) return;
+  // What is adopted here has ended without our notice. Its content died with it.
+  (void)release_in(number(address), number(address) + bytes, End::dies);
   const RecordsLock lock(records_mutex);
   try {
     // Heap blocks lie within mappings of a custom allocator, so the last birth holds.

@@ -78,6 +78,7 @@ pthread_rwlock_t uses = open_lock;
 enum class Here : std::uint8_t { outside, uses, alone, forks };
 [[gnu::tls_model("initial-exec")]] thread_local Here here = Here::outside;
 pid_t forking = 0;  ///< the process that forks
+std::atomic<pid_t> process{::getpid()};
 
 /// Other libraries' handlers may free memory in the child before ours has run.
 bool is_child() noexcept {
@@ -93,6 +94,7 @@ bool is_child() noexcept {
       [] { records_mutex.let_go_after_fork(); },
       [] {
         if (started) in_child = true;
+        process = ::getpid();
         records_mutex.let_go_after_fork();
       });
 }
@@ -151,6 +153,8 @@ Verdict verdict_of(Device device) noexcept {
 }
 
 }  // namespace
+
+bool is_vforked_child() noexcept { return process.load(std::memory_order_relaxed) != ::getpid(); }
 
 const Settings& settings() noexcept {
   static const Settings s = read_settings();

@@ -25,6 +25,9 @@ enum class Start : std::uint8_t { no, if_needed };
 /// Notes that calls are no longer to be offloaded, because the device failed.
 void give_up(const char* why) noexcept;
 
+/// Returns whether this is a child by vfork() or its kind: it has its parent's memory, and its own signals. One of fork() is none.
+[[nodiscard]] bool is_vforked_child() noexcept;
+
 /// Adopts a block, so that its content may be on the device. @return false if accesses to it would not be noticed
 /// @throws what runtime::adopt throws
 [[nodiscard]] bool adopt(const blocks::Block& block);

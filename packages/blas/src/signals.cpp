@@ -4,6 +4,7 @@
 // Signals: once the runtime runs, its SIGSEGV handler stays first, and the program sees its own handlers only. No thread blocks SIGSEGV, because
 // an access to content that is elsewhere would end the process then.
 #include "interposed.hpp"
+#include "process.hpp"
 
 #include <semcache/platform/linux/signal_chain.hpp>
 
@@ -36,6 +37,7 @@ class Open {
 
 /// sigaction, for the program.
 int change(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
+  if (signal == SIGSEGV && is_vforked_child()) return SEMCACHE_NEXT(sigaction)(signal, action, before);
   if (action == nullptr) {
     if (signal == SIGSEGV && semcache::platform::detail::change_below(nullptr, before)) return 0;
     return SEMCACHE_NEXT(sigaction)(signal, nullptr, before);
