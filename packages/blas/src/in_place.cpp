@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <optional>
 
 namespace semcache::blas::in_place {
@@ -188,11 +189,16 @@ bool find(const Operand& operand, Range& range) noexcept {
 
 bool adopt(const Operand& operand) {
   if (Range r; find(operand, r)) return true;
-  const Alone alone;
+  static std::mutex mutex;  // two calls may have the same operand, or overlapping ones
+  const std::lock_guard<std::mutex> lock_of_adoption(mutex);
   Range all{operand.begin(), operand.end()};
-  bool merges = false;
-  for (Range r; find_adopted(operand.begin(), operand.end(), r); merges = true) {
+  std::optional<Alone> merges;
+  for (Range r; find_adopted(operand.begin(), operand.end(), r);) {
     if (r.begin <= operand.begin() && operand.end() <= r.end) return true;  // by another thread, meanwhile
+    if (!merges) {
+      merges.emplace();
+      continue;
+    }
     if (!release(r, Last::comes_home)) return false;
     all = {std::min(all.begin, r.begin), std::max(all.end, r.end)};
   }
