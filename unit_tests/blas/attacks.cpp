@@ -199,16 +199,16 @@ void small_stacks() {
   }
 }
 
-/// More matrices than the kernel has mappings for, each in pages of its own.
+/// Many matrices, each in pages of its own. By hand 80000: more than the kernel has mappings for.
 void very_many_matrices() {
   constexpr int rows = 24;
   std::vector<double*> all;
-  const char* const given = std::getenv("TEST_BLAS_SEED");
-  for (int i = 0; i < (given == nullptr ? 70000 : std::atoi(given)); ++i) all.push_back(matrix(i, rows * rows));
+  const char* const given = std::getenv("TEST_BLAS_MATRICES");
+  for (int i = 0; i < (given == nullptr ? 2000 : std::atoi(given)); ++i) all.push_back(matrix(i, rows * rows));
   errno = 7;
   for (std::size_t i = 2; i < all.size(); ++i) gemm('N', 'N', rows, rows, rows, 0.03, all[i - 1], rows, all[i - 2], rows, 0.1, all[i], rows);
   std::printf("errno %d\n", errno);
-  for (std::size_t i = 0; i < all.size(); i += 9999) show("one", all[i], rows * rows * 8);
+  for (std::size_t i = 0; i < all.size(); i += 333) show("one", all[i], rows * rows * 8);
   for (double* m : all) std::free(m);
 }
 
@@ -263,35 +263,35 @@ void pooled_stacks() {
 
 /// Libraries whose handlers run while others fork: they allocate and free.
 void fork_with_handlers() {
-  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
   handlers_allocate(true);
   for (int i = 0; i < 3; ++i) {
-    product(a, b, c);
-    handlers_get(matrix(i), small_matrix(i));
-    product(a, c, handlers_block());
+    small_product(a, b, c);
+    handlers_get(small_matrix(i), small_matrix(i));
+    small_product(a, c, handlers_block());
     const pid_t child = ::fork();
     if (child == 0) {
-      show("child", c);
-      product(a, b, c);
+      show("child", c, small_bytes);
+      small_product(a, b, c);
       std::fflush(stdout);
-      ::_exit(digest(c, bytes) % 100);
+      ::_exit(digest(c, small_bytes) % 100);
     }
     int status = 0;
     ::waitpid(child, &status, 0);
     std::printf("%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
   }
   handlers_allocate(false);
-  show("parent", c);
+  show("parent", c, small_bytes);
 }
 
 /// Forks while another thread's first call starts the device.
 void fork_while_starting() {
-  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3), *const d = small_matrix(4), *const e = small_matrix(5),
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3), *const d = small_matrix(4), *const e = small_matrix(5),
          *const f = small_matrix(6);
   std::atomic<bool> done{false};
   std::thread first([&] {
     threads_start_slowly();
-    product(a, b, c);
+    small_product(a, b, c);
     done = true;
   });
   for (bool last = false; !last;) {
@@ -311,12 +311,12 @@ void fork_while_starting() {
     }
   }
   first.join();
-  show("product", c);
+  show("product", c, small_bytes);
 }
 
 /// A module and its BLAS are unloaded and loaded again, and find another place.
 void modules_come_and_go() {
-  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3), *const d = matrix(4);
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3), *const d = small_matrix(4);
   for (int i = 0; i < 4; ++i) {
     void* const file = ::dlopen(TEST_BLAS_MODULE, RTLD_NOW | RTLD_LOCAL);
     reinterpret_cast<void (*)(std::int64_t, const double*, const double*, double*, double*)>(::dlsym(file, "module_chain"))(100, a, b, c, d);
@@ -347,9 +347,9 @@ void cancel(const char* what, void* (*function)(void*), void* argument, int micr
 int ends[2];
 /// Threads are cancelled in calls, and while they wait for input.
 void cancelled_threads() {
-  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
   target = a;
-  product(a, b, c);
+  small_product(a, b, c);
   if (::pipe(ends) != 0) std::abort();
   cancel("read", [](void* to) -> void* { return ::read(ends[0], to, 1000) == 0 ? to : nullptr; }, c, 20000);
   cancel("readv", [](void* to) -> void* {
@@ -364,13 +364,13 @@ void cancelled_threads() {
   for (int i = 0; i < 20; ++i) {
     cancel("product", [](void* to) -> void* {
       for (;;) {
-        product(target, target, static_cast<double*>(to), 1);
+        small_product(target, target, static_cast<double*>(to), 1);
         ::pthread_testcancel();
       }
     }, c, i == 0 ? 20000 : 997 * i);
   }
-  product(a, b, c);
-  show("product", c);
+  small_product(a, b, c);
+  show("product", c, small_bytes);
 }
 
 // --- ends of processes -----------------------------------------------------------------------------------------------------
@@ -378,30 +378,30 @@ void cancelled_threads() {
 double* at_end = nullptr;
 /// Functions that run at the end of the process, and compute.
 void late_calls() {
-  at_end = matrix(4);
+  at_end = small_matrix(4);
   std::atexit([] {
-    product(at_end, at_end, at_end + 0, 0);
-    show("late", at_end);
-    double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
-    product(a, b, c);
-    show("later", c);
+    small_product(at_end, at_end, at_end + 0, 0);
+    show("late", at_end, small_bytes);
+    double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+    small_product(a, b, c);
+    show("later", c, small_bytes);
     std::free(c);
-    at_end = static_cast<double*>(std::realloc(at_end, 2 * bytes));
-    show("moved", at_end);
+    at_end = static_cast<double*>(std::realloc(at_end, 2 * small_bytes));
+    show("moved", at_end, small_bytes);
   });
-  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
-  product(a, b, c);
-  product(b, c, at_end);
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
+  small_product(b, c, at_end);
 }
 
 /// The process ends while other threads compute.
 void end_while_computing() {
   for (int t = 0; t < 3; ++t) {
     std::thread([t] {
-      double *const a = matrix(t), *const b = matrix(2), *const c = matrix(3);
+      double *const a = small_matrix(t), *const b = small_matrix(2), *const c = small_matrix(3);
       for (;;) {
-        product(a, b, c, 1);
-        product(a, c, b);
+        small_product(a, b, c, 1);
+        small_product(a, c, b);
         c[5] = 1;
       }
     }).detach();
@@ -536,6 +536,7 @@ void everything_at_once() {
 
 sigjmp_buf back;
 volatile sig_atomic_t crashes = 0;
+volatile double seen = 0;
 void jump_back(int) {
   crashes = crashes + 1;
   siglongjmp(back, 1);
@@ -569,8 +570,8 @@ void tell_handler(const char* what) {
 
 /// Handlers that are called once, and all names by which a handler is installed.
 void handlers_of_all_kinds() {
-  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
-  product(a, b, c);
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
   struct sigaction once {};
   once.sa_handler = &jump_back;
   once.sa_flags = static_cast<int>(SA_RESETHAND);
@@ -582,22 +583,22 @@ void handlers_of_all_kinds() {
     tell_handler("after");
     touch_in_child("second");
     std::printf("%g\n", c[100 * (i + 1)]);
-    product(a, b, c, 1);
+    small_product(a, b, c, 1);
   }
   const auto find = [](const char* name) { return reinterpret_cast<sighandler_t (*)(int, sighandler_t)>(::dlsym(RTLD_DEFAULT, name)); };
   for (const char* name : {"signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}) {
     const auto install = find(name);
     std::printf("%s returns the default %d\n", name, install(SIGSEGV, &jump_back) == SIG_DFL);
     tell_handler(name);
-    product(b, a, c);
-    show("product", c);
+    small_product(b, a, c);
+    show("product", c, small_bytes);
     touch_in_child(name);
     touch_forbidden();
     tell_handler("after");
     ::signal(SIGSEGV, SIG_DFL);
-    product(a, b, c);
+    small_product(a, b, c);
     ::sigignore(SIGSEGV);
-    show("ignored", c);
+    show("ignored", c, small_bytes);
     touch_in_child("ignored");
     ::signal(SIGSEGV, SIG_DFL);
   }
@@ -606,36 +607,36 @@ void handlers_of_all_kinds() {
 
 /// Every way to block SIGSEGV, which must not keep results from coming home.
 void blocked_signals() {
-  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
-  product(a, b, c);
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
   ::sighold(SIGSEGV);
-  show("sighold", c);
-  product(a, b, c);
+  show("sighold", c, small_bytes);
+  small_product(a, b, c);
   ::sigset(SIGSEGV, SIG_HOLD);
-  show("sigset", c);
-  product(a, b, c);
+  show("sigset", c, small_bytes);
+  small_product(a, b, c);
   const auto by_mask = [](const char* name) { return reinterpret_cast<int (*)(int)>(::dlsym(RTLD_DEFAULT, name)); };
   by_mask("sigblock")(-1);
-  show("sigblock", c);
-  product(a, b, c);
+  show("sigblock", c, small_bytes);
+  small_product(a, b, c);
   by_mask("sigsetmask")(-1);
-  show("sigsetmask", c);
+  show("sigsetmask", c, small_bytes);
   by_mask("sigsetmask")(0);
-  product(a, b, c);
+  small_product(a, b, c);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   sigset_t all;
   sigfillset(&all);
   pthread_attr_setsigmask_np(&attributes, &all);
   pthread_t thread;
-  const auto look = [](void* at) -> void* { return show("of a thread", at), nullptr; };
+  const auto look = [](void* at) -> void* { return show("of a thread", at, small_bytes), nullptr; };
   if (::pthread_create(&thread, &attributes, look, c) == 0) ::pthread_join(thread, nullptr);
 }
 
 /// A child that shares the memory until it ends or becomes another program puts its own signals back.
 void vforked_child() {
-  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
-  product(a, b, c);
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
   struct sigaction action {};
   action.sa_handler = &jump_back;
   ::sigaction(SIGSEGV, &action, nullptr);
@@ -650,23 +651,59 @@ void vforked_child() {
   std::printf("child %d\n", WEXITSTATUS(status));
   tell_handler("parent");
   touch_forbidden();
-  show("product", c);
+  show("product", c, small_bytes);
   std::printf("crashes %d\n", static_cast<int>(crashes));
+}
+
+double* results[2];
+volatile sig_atomic_t alarms = 0, jumps = 0;
+/// Handlers of a clock read results, and jump out of whatever is under way.
+void clock_handlers() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  for (double*& r : results) r = small_matrix(3);
+  struct sigaction tick {};
+  tick.sa_handler = [](int) {
+    alarms = alarms + 1;
+    seen = results[alarms % 2][static_cast<std::size_t>(alarms) * 8191 % small_count];
+    if (alarms % 8 != 0 || jumps >= 8) return;
+    jumps = jumps + 1;
+    siglongjmp(back, 1);
+  };
+  ::sigaction(SIGALRM, &tick, nullptr);
+  if (sigsetjmp(back, 1) == 0) {
+    const itimerval often{{0, 1997}, {0, 1997}};
+    ::setitimer(ITIMER_REAL, &often, nullptr);
+  }
+  while (alarms < 100) {
+    small_product(a, b, results[0], 1);
+    small_product(a, b, results[1]);
+  }
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  std::printf("jumps %d\n", static_cast<int>(jumps));
+  small_product(a, b, results[0]);
+  show("result", results[0], small_bytes);
+  // Others are let in: mappings change, and a child is made.
+  ::mprotect(reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(results[0]) + 4095) / 4096 * 4096), 4096, PROT_READ);
+  std::fflush(stdout);
+  if (const pid_t child = ::fork(); child == 0) ::_exit(0);
+  else ::waitpid(child, nullptr, 0);
+  show("result", results[0], small_bytes);
 }
 
 double* dumped = nullptr;
 /// A handler that is not called for faults within itself reads a result, and jumps back.
 void reading_handler() {
-  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
   dumped = c;
   struct sigaction action {};
   action.sa_handler = [](int) {
-    show("in the handler", dumped);
+    show("in the handler", dumped, small_bytes);
     siglongjmp(back, 1);
   };
   ::sigaction(SIGSEGV, &action, nullptr);
   for (int i = 0; i < 3; ++i) {
-    product(a, b, c, 1);
+    small_product(a, b, c, 1);
     touch_forbidden();
   }
   action.sa_handler = [](int) {
@@ -709,6 +746,7 @@ const Programs attacks = {
     {"unseen_ends", &unseen_ends},
     {"small_stacks", &small_stacks},
     {"very_many_matrices", &very_many_matrices},
+    {"clock_handlers", &clock_handlers},
     {"blocked_signals", &blocked_signals},
     {"handlers_of_all_kinds", &handlers_of_all_kinds},
     {"fork_while_starting", &fork_while_starting},

@@ -136,16 +136,16 @@ def processes(c):
     c.program("io_beyond_operands")
 
 
-IN_PLACE = ["--emulate", "--offload=always", "--malloc=0"]
+ATTACKS = """io_while_computing mappings_while_computing fork_with_handlers fork_while_starting handlers_of_all_kinds blocked_signals
+mappings_that_fail mappings_change pooled_stacks modules_come_and_go cancelled_threads late_calls end_while_computing reading_handler guard_pages
+everything_at_once vforked_child unseen_ends small_stacks very_many_matrices clock_handlers""".split()
 
 
 def attacks(c):
     """Each program with its operands in blocks of class (a), and in place."""
-    for name in ("io_while_computing", "mappings_while_computing", "fork_with_handlers", "fork_while_starting", "handlers_of_all_kinds",
-                 "blocked_signals", "mappings_that_fail", "mappings_change", "pooled_stacks", "modules_come_and_go", "cancelled_threads", "late_calls", "end_while_computing",
-                 "reading_handler", "guard_pages", "everything_at_once", "vforked_child", "unseen_ends", "small_stacks"):
-        for options in ["--emulate", "--offload=always", "--malloc=4096"], IN_PLACE:
-            c.program(name, options=options, environment={"SEMCACHE_BLAS_GUARD": "1"} if name == "everything_at_once" else None)
+    for name in ATTACKS:
+        for options in ["--emulate", "--offload=always", "--malloc=4096"], ["--emulate", "--offload=always", "--malloc=0"]:
+            c.program(name, options=options, environment={"SEMCACHE_BLAS_GUARD": "1"})
 
 
 def reference_tests(c):

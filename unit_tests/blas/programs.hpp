@@ -34,8 +34,8 @@ inline void gemm(char ta, char tb, int m, int columns, int k, double alpha, cons
   dgemm_(&ta, &tb, &m, &columns, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc, 1, 1);
 }
 inline void product(const double* a, const double* b, double* c, double beta = 0) { gemm('N', 'N', n, n, n, 1, a, n, b, n, beta, c, n); }
-inline void small_product(const double* a, const double* b, double* c) {
-  gemm('N', 'N', small_n, small_n, small_n, 1, a, small_n, b, small_n, 0, c, small_n);
+inline void small_product(const double* a, const double* b, double* c, double beta = 0) {
+  gemm('N', 'N', small_n, small_n, small_n, 1, a, small_n, b, small_n, beta, c, small_n);
 }
 
 inline std::uint64_t digest(const void* data, std::size_t size) {

@@ -5,7 +5,7 @@
 #include "interposed.hpp"
 #include "own_pages.hpp"
 #include "report.hpp"
-#include "uncancelled.hpp"  // of packages/syscalls
+#include "undisturbed.hpp"  // of packages/syscalls
 
 #include <semcache/base/error.hpp>
 #include <semcache/device/device.hpp>
@@ -105,7 +105,7 @@ void before_fork() {
     ::pthread_rwlock_wrlock(&uses);
     here = Here::forks;
   }
-  const syscalls::Uncancelled uncancelled;
+  const syscalls::Undisturbed undisturbed;
   try {
     runtime::settle_and_open();
   } catch (const std::exception& e) {
@@ -208,7 +208,7 @@ bool adopt(const blocks::Block& block) {
 
 bool release(std::byte* first, std::size_t bytes, Last content) noexcept {
   if (is_child() || device_count() == 0) return true;
-  const syscalls::Uncancelled uncancelled;
+  const syscalls::Undisturbed undisturbed;
   try {
     const std::size_t page = blocks::page_bytes();
     const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "bounce.hpp"
 
-#include "uncancelled.hpp"
+#include "undisturbed.hpp"
 
 #include <unistd.h>
 
@@ -55,7 +55,7 @@ bool for_each_part(const void* buffer, std::size_t bytes, const Visit& visit) {
 template <class ByRuntime, class Plainly>
 void copy_part(const Part& part, const ByRuntime& by_runtime, const Plainly& plainly) {
   if (!part.mirror) return plainly();
-  const Uncancelled uncancelled;
+  const Undisturbed undisturbed;
   try {
     by_runtime(ByteRange{0, part.bytes});
   } catch (...) {
@@ -74,12 +74,12 @@ bool is_mirror(const void* address, std::size_t bytes) noexcept {
 bool is_mirror(void* address, std::size_t bytes) noexcept { return is_mirror(static_cast<const void*>(address), bytes); }
 
 Bounce::Bounce(std::size_t bytes) {
-  const Uncancelled uncancelled;
+  const Undisturbed undisturbed;
   transit_ = io()->take(bytes, base::Side::host);
 }
 
 Bounce::~Bounce() {
-  const Uncancelled uncancelled;
+  const Undisturbed undisturbed;
   io()->give(transit_);
 }
 
