@@ -161,7 +161,9 @@ int pthread_attr_setstack(pthread_attr_t* attributes, void* address, std::size_t
 void makecontext(ucontext_t* context, void (*function)(), int count, ...) noexcept {
   constexpr int most = 32;
   long words[most] = {};
-  if (count > most) semcache::base::fatal("makecontext() has %d arguments, and libsemcache_blas.so passes at most %d on. Give the coroutine a structure", count, most);
+  if (count > most) {
+    semcache::base::fatal("makecontext() has %d arguments, and libsemcache_blas.so passes at most %d on. Give the coroutine a structure", count, most);
+  }
   std::va_list more;
   va_start(more, count);
   for (int i = 0; i < count; ++i) words[i] = va_arg(more, long);
