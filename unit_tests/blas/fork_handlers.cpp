@@ -40,7 +40,8 @@ void handlers_get(double* b, double* s) {
 double* handlers_block() { return block; }
 void threads_start_slowly() { slow = true; }
 
-extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*), void* argument) {
+extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
+                                                             void* argument) {
   static const auto next = reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
   if (slow) ::usleep(100000);
   return next(thread, attributes, function, argument);

@@ -51,7 +51,8 @@ bool becomes_stack(void* address, std::size_t bytes) noexcept {
   return true;
 }
 
-/// Can nothing keep munmap from ending this memory? It needs further mappings where it ends a part of one. For this advice the kernel needs them, too.
+/// Can nothing keep munmap from ending this memory? It needs further mappings where it ends a part of one. The kernel needs them for this
+/// advice, too.
 bool surely_ends(void* address, std::size_t bytes) noexcept {
   const std::size_t page = blocks::page_bytes();
   return bytes > 0 && reinterpret_cast<std::uintptr_t>(address) % page == 0 && bytes <= SIZE_MAX - page &&
@@ -162,7 +163,8 @@ void makecontext(ucontext_t* context, void (*function)(), int count, ...) noexce
   constexpr int most = 32;
   long words[most] = {};
   if (count > most) {
-    semcache::base::fatal("makecontext() has %d arguments, and libsemcache_blas.so passes at most %d on. Give the coroutine a structure", count, most);
+    semcache::base::fatal("makecontext() has %d arguments, and libsemcache_blas.so passes at most %d on. Give the coroutine a structure", count,
+                          most);
   }
   std::va_list more;
   va_start(more, count);
