@@ -136,6 +136,18 @@ def processes(c):
     c.program("io_beyond_operands")
 
 
+ATTACKS = """io_while_computing mappings_while_computing fork_with_handlers fork_while_starting handlers_of_all_kinds blocked_signals
+mappings_that_fail mappings_change pooled_stacks modules_come_and_go cancelled_threads late_calls end_while_computing reading_handler guard_pages
+everything_at_once vforked_child unseen_ends small_stacks very_many_matrices clock_handlers""".split()
+
+
+def attacks(c):
+    """Each program with its operands in blocks of class (a), and in place."""
+    for name in ATTACKS:
+        for options in ["--emulate", "--offload=always", "--malloc=4096"], ["--emulate", "--offload=always", "--malloc=0"]:
+            c.program(name, options=options, environment={"SEMCACHE_BLAS_GUARD": "1"})
+
+
 def reference_tests(c):
     """The tests of the reference BLAS (Debian: libblas-test). Each program runs in a shell, which calls no BLAS and leaves its report alone."""
     folder = "/usr/lib/x86_64-linux-gnu/blas"
@@ -191,7 +203,7 @@ def gemm_chain(c):
                      (to_device * rounds_in, to_host * rounds_out))
 
 
-CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests, libraries, automatic, signals,
+CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests, libraries, automatic, signals,
          gemm_chain]
 
 

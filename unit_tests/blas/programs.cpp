@@ -3,6 +3,8 @@
 //
 // Programs that know nothing of SemCache: they call BLAS, do with their memory what programs do, and print what they see. check_programs.py
 // runs each with and without semcache-run, and compares.
+#include "programs.hpp"
+
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -30,8 +32,6 @@
 #include <vector>
 
 extern "C" {
-void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
-            const double*, double*, const int*, std::size_t, std::size_t);
 void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
 /// Takes the place of the library's, which ends the program.
 [[gnu::visibility("default")]] void xerbla_(const char* routine, const int* argument, std::size_t length) {
@@ -41,28 +41,7 @@ void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const
 
 namespace {
 
-constexpr int n = 512;  // a matrix has 2 MiB
-constexpr std::size_t count = std::size_t{n} * n, bytes = count * sizeof(double);
-
-void gemm(char ta, char tb, int m, int columns, int k, double alpha, const double* a, int lda, const double* b, int ldb, double beta, double* c,
-          int ldc) {
-  dgemm_(&ta, &tb, &m, &columns, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc, 1, 1);
-}
-void product(const double* a, const double* b, double* c, double beta = 0) { gemm('N', 'N', n, n, n, 1, a, n, b, n, beta, c, n); }
-
-std::uint64_t digest(const void* data, std::size_t size) {
-  std::uint64_t h = 1469598103934665603u;
-  for (std::size_t i = 0; i < size; ++i) h = (h ^ static_cast<const unsigned char*>(data)[i]) * 1099511628211u;
-  return h;
-}
-void show(const char* what, const void* data, std::size_t size = bytes) {
-  std::printf("%s %016llx\n", what, static_cast<unsigned long long>(digest(data, size)));
-}
-double* matrix(int seed, std::size_t elements = count) {
-  auto* const m = static_cast<double*>(std::malloc(elements * sizeof(double)));
-  for (std::size_t i = 0; i < elements; ++i) m[i] = std::sin(static_cast<double>(i % 10007) * seed + seed);
-  return m;
-}
+using namespace programs;
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
@@ -181,13 +160,6 @@ void freed_by_other_threads() {
 
 // --- memory that is adopted in place: blocks below 1 MiB, statics, mappings ----------------------------------------------
 
-constexpr int small_n = 256;  // a matrix has 512 KiB
-constexpr std::size_t small_count = std::size_t{small_n} * small_n, small_bytes = small_count * sizeof(double);
-void small_product(const double* a, const double* b, double* c) {
-  gemm('N', 'N', small_n, small_n, small_n, 1, a, small_n, b, small_n, 0, c, small_n);
-}
-double* small_matrix(int seed) { return matrix(seed, small_count); }
-
 void chain_in_place() {
   double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
   for (int i = 0; i < 4; ++i) {
@@ -261,11 +233,6 @@ void reused_small() {
     std::free(b);
   }
   show("a", a, small_bytes);
-}
-
-double* mapped(std::size_t size) {
-  void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return at == MAP_FAILED ? nullptr : static_cast<double*>(at);
 }
 
 void mappings_end() {
@@ -654,7 +621,7 @@ void io_beyond_operands() {
   show("b", b, small_bytes);
 }
 
-const std::map<std::string, std::function<void()>> programs = {
+const Programs all_programs = {
     {"io_beyond_operands", &io_beyond_operands},
     {"local_library", &local_library},
     {"signal_handlers", &signal_handlers},
@@ -691,11 +658,15 @@ const std::map<std::string, std::function<void()>> programs = {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  const auto program = programs.find(argument_count > 1 ? arguments[1] : "");
-  if (program == programs.end()) {
-    for (const auto& p : programs) std::printf("%s\n", p.first.c_str());
-    return 2;
+  const std::string name = argument_count > 1 ? arguments[1] : "";
+  for (const Programs* of : {&all_programs, &attacks, &signal_attacks}) {
+    if (const auto program = of->find(name); program != of->end()) {
+      program->second();
+      return 0;
+    }
   }
-  program->second();
-  return 0;
+  for (const Programs* of : {&all_programs, &attacks, &signal_attacks}) {
+    for (const auto& p : *of) std::printf("%s\n", p.first.c_str());
+  }
+  return 2;
 }

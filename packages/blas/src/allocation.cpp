@@ -6,6 +6,8 @@
 #include "in_place.hpp"
 #include "process.hpp"
 
+#include <semcache/base/error.hpp>
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -85,6 +87,7 @@ bool is_large(std::size_t bytes) noexcept {
 /// Ends a block that has been taken from the records. Its content dies.
 void end(const blocks::Block& block) noexcept {
   const int error = errno;
+  if (in_place::any()) (void)in_place::ends(block.address, block.bytes, in_place::End::dies);  // stacks in it, and mappings
   if (release(block, Last::dies)) blocks::unmap(block);
   errno = error;
 }
@@ -94,12 +97,13 @@ void* noted(void* address, std::size_t bytes) noexcept {
   if (__builtin_expect(bytes >= blocks::page_bytes(), 0)) in_place::born(address, bytes);
   return address;
 }
-/// To be called before the next library gets a block back, or gives it another size.
-void ends(void* address, in_place::End how) noexcept {
-  if (!in_place::any()) return;
+/// To be called before the next library gets a block back, or gives it another size. @return false if its content cannot come home
+bool ends(void* address, in_place::End how) noexcept {
+  if (!in_place::any()) return true;
   const int error = errno;
-  in_place::ends(address, next()->malloc_usable_size(address), how);
-  errno = error;
+  const bool done = in_place::ends(address, next()->malloc_usable_size(address), how);
+  errno = done ? error : ENOMEM;
+  return done;
 }
 
 bool is_block(const void* address, blocks::Block& block) noexcept {
@@ -143,7 +147,9 @@ void free(void* address) {
   if (blocks::any() && reinterpret_cast<std::uintptr_t>(address) % blocks::page_bytes() == 0) {
     if (blocks::Block block; blocks::take(address, block)) return end(block);
   }
-  ends(address, in_place::End::dies);
+  if (!ends(address, in_place::End::dies)) {
+    semcache::base::fatal("memory at %p ends, and SemCache cannot release what a BLAS call has left of it on the device (see above)", address);
+  }
   next()->free(address);
 }
 
@@ -167,12 +173,15 @@ void* realloc(void* address, std::size_t bytes) {
   }
   const bool first = is_first(address);
   if (!first && !is_large(bytes)) {
-    ends(address, in_place::End::moves);
+    if (!ends(address, in_place::End::moves)) return nullptr;
     return noted(next()->realloc(address, bytes), bytes);
   }
   void* const to = malloc(bytes);
   if (to == nullptr) return nullptr;
-  if (!first) ends(address, in_place::End::moves);
+  if (!first && !ends(address, in_place::End::moves)) {
+    free(to);
+    return nullptr;
+  }
   std::memcpy(to, address, std::min(bytes, first ? size_of_first(address) : next()->malloc_usable_size(address)));
   free(address);
   return to;

@@ -4,7 +4,6 @@
 
 #include "own_pages.hpp"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,7 +12,6 @@
 #include <cerrno>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <new>
 
 namespace semcache::blas::blocks {
@@ -23,7 +21,6 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 using Records = std::map<std::uintptr_t, Block, std::less<>, OwnNodes<std::pair<const std::uintptr_t, Block>>>;
 
-std::mutex mutex;
 std::atomic<std::size_t> count{0};
 alignas(Records) unsigned char storage[sizeof(Records)];
 bool made = false;
@@ -41,9 +38,15 @@ std::uintptr_t number(const void* address) noexcept { return reinterpret_cast<st
 
 std::size_t rounded_up(std::size_t bytes) noexcept { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
 
-/// A thread may be in here while another one forks.
-[[gnu::constructor]] void survive_fork() noexcept {
-  (void)::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+/// Calls `visit(block)` for the blocks that overlap these bytes, until it returns true. Returns whether it has.
+template <class Visit>
+bool for_each_in(const std::byte* first, std::size_t bytes, const Visit& visit) noexcept {
+  auto at = records().upper_bound(number(first));
+  if (at != records().begin()) --at;
+  for (; at != records().end() && at->first < number(first) + bytes; ++at) {
+    if (at->first + at->second.bytes > number(first) && visit(at->second)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -95,7 +98,7 @@ bool any() noexcept { return count.load(std::memory_order_relaxed) != 0; }
 
 bool find(const void* address, Block& block) noexcept {
   if (!any()) return false;
-  const std::lock_guard<std::mutex> lock(mutex);
+  const RecordsLock lock(records_mutex);
   const auto behind = records().upper_bound(number(address));
   if (behind == records().begin()) return false;
   const Block& found = std::prev(behind)->second;
@@ -106,7 +109,7 @@ bool find(const void* address, Block& block) noexcept {
 
 bool take(const void* address, Block& block) noexcept {
   if (!any()) return false;
-  const std::lock_guard<std::mutex> lock(mutex);
+  const RecordsLock lock(records_mutex);
   const auto found = records().find(number(address));
   if (found == records().end()) return false;
   block = found->second;
@@ -115,28 +118,31 @@ bool take(const void* address, Block& block) noexcept {
   return true;
 }
 
-bool take_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept {
-  const std::lock_guard<std::mutex> lock(mutex);
-  auto at = records().upper_bound(number(first));
-  if (at != records().begin()) --at;
-  for (; at != records().end() && at->first < number(first) + bytes; ++at) {
-    Block& b = at->second;
-    if (b.adopted_in == 0 || number(b.address) + b.bytes <= number(first)) continue;
-    block = b;
-    b.adopted_in = 0;
-    return true;
-  }
-  return false;
+bool find_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept {
+  if (!any()) return false;
+  const RecordsLock lock(records_mutex);
+  return for_each_in(first, bytes, [&](const Block& b) {
+    if (b.adopted_in != 0) block = b;
+    return b.adopted_in != 0;
+  });
 }
 
-void is_stack(const void* address) noexcept {
+void was_released(const void* address) noexcept {
+  const RecordsLock lock(records_mutex);
+  if (const auto found = records().find(number(address)); found != records().end()) found->second.adopted_in = 0;
+}
+
+void is_stack(const std::byte* first, std::size_t bytes) noexcept {
   if (!any()) return;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (const auto found = records().find(number(address)); found != records().end()) found->second.stack = true;
+  const RecordsLock lock(records_mutex);
+  for_each_in(first, bytes, [](Block& b) {
+    b.stack = true;
+    return false;
+  });
 }
 
 bool note(const Block& block) noexcept {
-  const std::lock_guard<std::mutex> lock(mutex);
+  const RecordsLock lock(records_mutex);
   try {
     const bool added = records().insert_or_assign(number(block.address), block).second;
     if (added) count.fetch_add(1, std::memory_order_relaxed);

@@ -14,7 +14,7 @@ struct Block {
   std::size_t bytes = 0;             ///< whole pages
   std::uint64_t adopted_in = 0;      ///< the epoch of the runtime that has adopted it; 0: none
   bool written_by_device = false;    ///< a call has written it on a device
-  bool stack = false;                ///< of a thread: it is not adopted
+  bool stack = false;                ///< a stack lies in it: it is not adopted
 };
 
 [[nodiscard]] std::size_t page_bytes() noexcept;
@@ -37,10 +37,12 @@ void unmap(const Block& block) noexcept;
 [[nodiscard]] bool find(const void* address, Block& block) noexcept;
 /// Finds the block that begins at the address, and strikes it off the records.
 [[nodiscard]] bool take(const void* address, Block& block) noexcept;
-/// Finds an adopted block that overlaps these bytes, and notes that it is not adopted any more.
-[[nodiscard]] bool take_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept;
-/// Notes that the block that begins at the address is a thread's stack.
-void is_stack(const void* address) noexcept;
+/// Finds an adopted block that overlaps these bytes.
+[[nodiscard]] bool find_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept;
+/// Notes that the block that begins at the address is not adopted any more.
+void was_released(const void* address) noexcept;
+/// Notes that a stack lies in the blocks that overlap these bytes.
+void is_stack(const std::byte* first, std::size_t bytes) noexcept;
 /// Notes a block, or what has changed of it. @return false if there is no memory for its record
 bool note(const Block& block) noexcept;
 

@@ -4,17 +4,24 @@
 
 #include "places.hpp"
 #include "process.hpp"
+#include "undisturbed.hpp"  // of packages/syscalls
 
 #include <semcache/base/error.hpp>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <optional>
+#include <utility>
 
 namespace semcache::blas {
 namespace {
 
-// It is read in calls from any code, so its access must not allocate.
-[[gnu::tls_model("initial-exec")]] thread_local bool within_call = false;
+// Where the stack of this thread was when it entered the routine in which it is; 0: in none. A handler of the program may have jumped out of the
+// host's routine, and then later calls come from further up. It is read in calls from any code, so its access must not allocate.
+[[gnu::tls_model("initial-exec")]] thread_local std::uintptr_t within_call = 0;
+
+std::uintptr_t stack_here() noexcept { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
 
 /// Nanoseconds that the host has spent on calls for which a device would have been started.
 std::atomic<std::uint64_t> host_ns{0};
@@ -40,7 +47,6 @@ Verdict verdict_of(const Call& call, const Places& places) {
 }
 
 Verdict compute_on_device(Places& places, const Routines& routines) noexcept {
-  const DeviceUse use;
   try {
     places.compute(routines);
     return Verdict::on_device;
@@ -64,12 +70,15 @@ void compute_on_host(const Call& call, const Routines& routines, Verdict why) {
 
 }  // namespace
 
-bool is_within_call() noexcept { return within_call; }
+bool is_within_call() noexcept { return stack_here() < within_call; }
 
 void carry_out(const Call& call, const Routines& routines) noexcept {
-  within_call = true;
+  within_call = stack_here();
+  std::optional<syscalls::Uncancelled> uncancelled(std::in_place);
+  const int error = errno;
   Verdict verdict = Verdict::failed;
   try {
+    const syscalls::Undisturbed undisturbed;
     Places places(call);
     verdict = verdict_of(call, places);
     if (verdict == Verdict::on_device) verdict = compute_on_device(places, routines);
@@ -77,9 +86,13 @@ void carry_out(const Call& call, const Routines& routines) noexcept {
     give_up(e.what());
   }
   count(call.routine, verdict);
-  if (verdict == Verdict::wrong_arguments) within_call = false;  // the program's xerbla may leave by longjmp
+  if (verdict == Verdict::wrong_arguments) {  // the program's xerbla may leave by longjmp
+    within_call = 0;
+    uncancelled.reset();
+  }
+  errno = error;
   if (verdict != Verdict::on_device) compute_on_host(call, routines, verdict);
-  within_call = false;
+  within_call = 0;
 }
 
 }  // namespace semcache::blas

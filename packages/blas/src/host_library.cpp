@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "host_library.hpp"
 
+#include "next.hpp"  // of packages/syscalls
+
 #include <semcache/base/error.hpp>
 
 #include <dlfcn.h>
@@ -11,6 +13,9 @@
 
 namespace semcache::blas {
 namespace {
+
+/// Counts what may have been unloaded: functions that were found before may be gone, and their callers' addresses may be others'.
+std::atomic<std::uint64_t> unloads{0};
 
 /// Returns the link map of the loaded object that holds the address.
 const link_map* object_of(const void* address) noexcept {
@@ -27,7 +32,7 @@ AnyFunction in_file(const char* file, const char* name) noexcept {
   void* const handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
   const auto function = reinterpret_cast<AnyFunction>(::dlsym(handle, name));
-  ::dlclose(handle);
+  SEMCACHE_NEXT(dlclose)(handle);
   return function != nullptr && !is_ours(function) ? function : nullptr;
 }
 
@@ -56,16 +61,17 @@ AnyFunction host_function(const char* name, const void* caller) noexcept {
 }
 
 AnyFunction HostFunction::find(const void* caller) noexcept {
+  const std::uint64_t now = unloads.load(std::memory_order_acquire);
   const Known* const first = known_.load(std::memory_order_acquire);
   for (const Known* k = first; k != nullptr; k = k->next) {
-    if (caller >= k->begin && caller < k->end) return k->function;
+    if (k->unloads == now && caller >= k->begin && caller < k->end) return k->function;
   }
   const AnyFunction function = host_function(name_, caller);
   dl_find_object object;
   // An object that cannot be found (code made at run time) is looked up at each call.
   if (::_dl_find_object(const_cast<void*>(caller), &object) != 0) return function;
-  // A few for each function of BLAS, kept as long as the process. Two threads may both add one.
-  auto* const known = new (std::nothrow) Known{object.dlfo_map_start, object.dlfo_map_end, function, first};
+  // A few for each function of BLAS and each unloading, kept as long as the process. Two threads may both add one.
+  auto* const known = new (std::nothrow) Known{object.dlfo_map_start, object.dlfo_map_end, now, function, first};
   if (known == nullptr) return function;
   while (!known_.compare_exchange_weak(known->next, known, std::memory_order_acq_rel)) {
   }
@@ -73,3 +79,11 @@ AnyFunction HostFunction::find(const void* caller) noexcept {
 }
 
 }  // namespace semcache::blas
+
+#pragma GCC visibility push(default)
+extern "C" int dlclose(void* handle) noexcept {
+  const int result = SEMCACHE_NEXT(dlclose)(handle);
+  semcache::blas::unloads.fetch_add(1, std::memory_order_acq_rel);
+  return result;
+}
+#pragma GCC visibility pop

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 /// The library that a caller is linked to, for what is not offloaded.
 namespace semcache::blas {
@@ -27,6 +28,7 @@ class HostFunction {
   struct Known {
     const void* begin;  ///< of the caller's object
     const void* end;
+    std::uint64_t unloads;  ///< of objects, before it was found
     AnyFunction function;
     const Known* next;
   };

@@ -11,12 +11,12 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 
 namespace semcache::blas::in_place {
 namespace {
@@ -38,11 +38,9 @@ struct Records {
   Intervals<Adopted> adopted;
 };
 
-std::mutex mutex;
 std::atomic<bool> has_known{false}, has_adopted{false};
 alignas(Records) unsigned char storage[sizeof(Records)];
 bool made = false;
-pthread_rwlock_t uses = PTHREAD_RWLOCK_INITIALIZER;
 
 /// The records, under the lock. They live as long as the process.
 Records& records() noexcept {
@@ -51,13 +49,6 @@ Records& records() noexcept {
     made = true;
   }
   return *std::launder(reinterpret_cast<Records*>(storage));
-}
-[[gnu::constructor]] void survive_fork() noexcept {
-  (void)::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); },
-                         [] {
-                           mutex.unlock();
-                           uses = PTHREAD_RWLOCK_INITIALIZER;
-                         });
 }
 
 std::uintptr_t number(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
@@ -80,30 +71,38 @@ void forget(Intervals<Known>& known, std::uintptr_t begin, std::uintptr_t end) {
   }
 }
 
-/// Takes one adopted range that overlaps [begin, end) off the records.
-bool take_adopted(std::uintptr_t begin, std::uintptr_t end, Range& range) noexcept {
-  const std::lock_guard<std::mutex> lock(mutex);
-  for (auto at = first_behind(records().adopted, begin); at != records().adopted.end() && at->first < end;) {
-    const bool current = at->second.epoch == runtime::epoch() && device_count() > 0;
-    range = {at->first, at->second.end};
-    at = records().adopted.erase(at);
-    has_adopted.store(!records().adopted.empty(), std::memory_order_relaxed);
-    if (current) return true;
-  }
-  return false;
+/// Finds an adopted range that overlaps [begin, end).
+bool find_adopted(std::uintptr_t begin, std::uintptr_t end, Range& range) noexcept {
+  if (!has_adopted.load(std::memory_order_relaxed)) return false;
+  const RecordsLock lock(records_mutex);
+  const auto at = first_behind(records().adopted, begin);
+  if (at == records().adopted.end() || at->first >= end) return false;
+  range = {at->first, at->second.end};
+  return true;
+}
+/// Strikes the adopted range that begins there off the records.
+void strike(std::uintptr_t begin) noexcept {
+  const RecordsLock lock(records_mutex);
+  records().adopted.erase(begin);
+  has_adopted.store(!records().adopted.empty(), std::memory_order_relaxed);
+}
+/// @return false if it stays adopted
+bool release(const Range& range, Last content) noexcept {
+  const bool done = blas::release(reinterpret_cast<std::byte*>(range.begin), range.end - range.begin, content);
+  if (done) strike(range.begin);
+  return done;
 }
 
-/// Releases what is adopted in [begin, end).
-void release_in(std::uintptr_t begin, std::uintptr_t end, End how) noexcept {
-  if (!has_adopted.load(std::memory_order_relaxed)) return;
-  for (Range r; take_adopted(begin, end, r);) {
-    // Of a range of which a part stays, the content comes home.
-    const Last content = how == End::dies && begin <= r.begin && r.end <= end ? Last::dies : Last::comes_home;
-    if (!release(reinterpret_cast<std::byte*>(r.begin), r.end - r.begin, content)) {
-      base::fatal("memory at %p ends, and SemCache cannot release what a BLAS call has left of it on the device (see above)",
-                  reinterpret_cast<void*>(r.begin));
-    }
+/// Releases what is adopted in [begin, end). @return false if a part of it stays adopted
+bool release_in(std::uintptr_t begin, std::uintptr_t end, End how) noexcept {
+  std::optional<Alone> alone;
+  for (Range r; find_adopted(begin, end, r);) {
+    const bool dies = how == End::dies && begin <= r.begin && r.end <= end;
+    // Calls may use a range of which a part stays, or whose content is wanted. It comes home when they have ended.
+    if (!dies && !alone) alone.emplace();
+    else if (!release(r, dies ? Last::dies : Last::comes_home)) return false;
   }
+  return true;
 }
 
 bool is_in_main_program(std::uintptr_t begin, std::uintptr_t end) noexcept {
@@ -117,7 +116,7 @@ bool is_guarded(std::uintptr_t begin, std::uintptr_t end) noexcept {
   static const bool is_heap = ::dlsym(RTLD_DEFAULT, "free") == reinterpret_cast<void*>(&::free);
   if (!is_heap) return false;
   {
-    const std::lock_guard<std::mutex> lock(mutex);
+    const RecordsLock lock(records_mutex);
     const auto at = first_behind(records().known, begin);
     if (at != records().known.end() && at->first <= begin) {
       const std::uintptr_t here = number(__builtin_frame_address(0));
@@ -138,7 +137,9 @@ bool has_enough_pages(std::uintptr_t begin, std::uintptr_t end) noexcept {
 void born(void* address, std::size_t bytes) noexcept {
   const std::size_t least = settings().guard_pages * blocks::page_bytes();
   if (address == nullptr || bytes < least) return;
-  const std::lock_guard<std::mutex> lock(mutex);
+  // What is adopted here has ended without our notice. Its content died with it.
+  (void)release_in(number(address), number(address) + bytes, End::dies);
+  const RecordsLock lock(records_mutex);
   try {
     // Heap blocks lie within mappings of a custom allocator, so the last birth holds.
     forget(records().known, number(address), number(address) + bytes);
@@ -149,7 +150,7 @@ void born(void* address, std::size_t bytes) noexcept {
 }
 
 void is_stack(void* address, std::size_t bytes) noexcept {
-  const std::lock_guard<std::mutex> lock(mutex);
+  const RecordsLock lock(records_mutex);
   try {
     forget(records().known, number(address), number(address) + bytes);
     records().known[number(address)] = {number(address) + bytes, true};
@@ -158,23 +159,27 @@ void is_stack(void* address, std::size_t bytes) noexcept {
   }
 }
 
-void ends(void* address, std::size_t bytes, End how) noexcept {
-  release_in(number(address), number(address) + bytes, how);
-  if (!has_known.load(std::memory_order_relaxed)) return;
-  const std::lock_guard<std::mutex> lock(mutex);
+bool ends(void* address, std::size_t bytes, End how) noexcept {
+  if (!release_in(number(address), number(address) + bytes, how)) return false;
+  if (how == End::stays || !has_known.load(std::memory_order_relaxed)) return true;
+  const RecordsLock lock(records_mutex);
   try {
     forget(records().known, number(address), number(address) + bytes);
-  } catch (const std::bad_alloc&) {  // the memory counts as one whose end is noticed: so it is, again
+  } catch (const std::bad_alloc&) {  // a part that stays counts as memory whose birth was not seen
   }
+  return true;
 }
 
-void open(const void* address, std::size_t bytes) noexcept { release_in(number(address), number(address) + bytes, End::moves); }
+bool is_adopted(const void* address, std::size_t bytes) noexcept {
+  Range r;
+  return find_adopted(number(address), number(address) + bytes, r);
+}
 
 bool any() noexcept { return has_known.load(std::memory_order_relaxed) || has_adopted.load(std::memory_order_relaxed); }
 
 bool find(const Operand& operand, Range& range) noexcept {
   if (!has_adopted.load(std::memory_order_relaxed)) return false;
-  const std::lock_guard<std::mutex> lock(mutex);
+  const RecordsLock lock(records_mutex);
   const auto at = first_behind(records().adopted, operand.begin());
   if (at == records().adopted.end() || at->first > operand.begin() || at->second.end < operand.end()) return false;
   if (at->second.epoch != runtime::epoch()) return false;
@@ -184,27 +189,36 @@ bool find(const Operand& operand, Range& range) noexcept {
 
 bool adopt(const Operand& operand) {
   if (Range r; find(operand, r)) return true;
-  ::pthread_rwlock_wrlock(&uses);
-  const base::AtEnd unlocked([] { ::pthread_rwlock_unlock(&uses); });
+  static std::mutex mutex;  // two calls may have the same operand, or overlapping ones
+  const std::lock_guard<std::mutex> lock_of_adoption(mutex);
   Range all{operand.begin(), operand.end()};
-  bool merges = false;
-  for (Range r; take_adopted(operand.begin(), operand.end(), r); merges = true) {
-    if (!release(reinterpret_cast<std::byte*>(r.begin), r.end - r.begin, Last::comes_home)) return false;
+  std::optional<Alone> merges;
+  for (Range r; find_adopted(operand.begin(), operand.end(), r);) {
+    if (r.begin <= operand.begin() && operand.end() <= r.end) return true;  // by another thread, meanwhile
+    if (!merges) {
+      merges.emplace();
+      continue;
+    }
+    if (!release(r, Last::comes_home)) return false;
     all = {std::min(all.begin, r.begin), std::max(all.end, r.end)};
   }
   if (!merges && !has_enough_pages(all.begin, all.end)) return false;
   if (!is_guarded(all.begin, all.end)) return false;
-  runtime::adopt(reinterpret_cast<void*>(all.begin), all.end - all.begin, "BLAS operand in place");
-  const std::lock_guard<std::mutex> lock(mutex);
-  records().adopted[all.begin] = {all.end, runtime::epoch()};
-  has_adopted.store(true, std::memory_order_relaxed);
-  return true;
+  {
+    const RecordsLock lock(records_mutex);  // first, because there may be no memory for it
+    records().adopted[all.begin] = {all.end, runtime::epoch()};
+    has_adopted.store(true, std::memory_order_relaxed);
+  }
+  try {
+    runtime::adopt(reinterpret_cast<void*>(all.begin), all.end - all.begin, "BLAS operand in place");
+    return true;
+  } catch (const UsageError&) {  // it is not what it was at its birth: the program has page-locked it, say
+    strike(all.begin);
+    return false;
+  } catch (...) {
+    strike(all.begin);
+    throw;
+  }
 }
 
-Use::Use() noexcept { ::pthread_rwlock_rdlock(&uses); }
-Use::~Use() { ::pthread_rwlock_unlock(&uses); }
-
 }  // namespace semcache::blas::in_place
-
-extern "C" [[gnu::visibility("hidden")]] void semcache_open_beyond(const void* address, std::size_t bytes) noexcept;
-void semcache_open_beyond(const void* address, std::size_t bytes) noexcept { semcache::blas::in_place::open(address, bytes); }

@@ -21,30 +21,26 @@ struct Range {
 void born(void* address, std::size_t bytes) noexcept;
 /// Notes that memory is a stack from now on: it is not adopted.
 void is_stack(void* address, std::size_t bytes) noexcept;
-/// To be called before the memory ends, or moves. What is adopted of it is released: its content dies, or comes home.
-enum class End : std::uint8_t { dies, moves };
-void ends(void* address, std::size_t bytes, End how) noexcept;
-/// Releases adopted ranges that overlap these bytes, and brings their content home.
-void open(const void* address, std::size_t bytes) noexcept;
+/// To be called before the memory ends, or moves. What is adopted of it is released: its content dies, or comes home, when calls that use it have
+/// ended. @return false if that fails: the memory must stay then
+enum class End : std::uint8_t {
+  dies,   ///< it ends, and nothing can keep it from that
+  moves,  ///< it may end, move or change its kind, or stay if that fails
+  stays   ///< it stays the program's memory, of the same kind
+};
+[[nodiscard]] bool ends(void* address, std::size_t bytes, End how) noexcept;
+/// Returns whether any of these bytes is adopted.
+[[nodiscard]] bool is_adopted(const void* address, std::size_t bytes) noexcept;
 /// Returns whether anything has been noted or adopted; one load.
 [[nodiscard]] bool any() noexcept;
 
 // --- calls -----------------------------------------------------------------------------------------------------------
 
-/// Adopts the memory of an operand, unless it is adopted already. To be called while this thread has no `Use`.
+/// Adopts the memory of an operand, unless it is adopted already. To be called while this thread has no `DeviceUse`.
 /// @return false if it cannot be guarded: it is sent at each call then
 /// @throws what runtime::adopt and runtime::release throw
 [[nodiscard]] bool adopt(const Operand& operand);
 /// Returns the adopted range in which the operand lies.
 [[nodiscard]] bool find(const Operand& operand, Range& range) noexcept;
-
-/// Keeps adopted ranges as they are while a call uses them: no other thread merges them with their neighbours.
-class Use {
- public:
-  Use() noexcept;
-  ~Use();
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-};
 
 }  // namespace semcache::blas::in_place

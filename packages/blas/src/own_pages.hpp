@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <map>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -28,7 +29,35 @@ inline void advise(void* at, std::size_t bytes, int advice) noexcept { (void)::s
 
 }  // namespace own
 
-/// Hands out the nodes of one map, from pages of their own. The map's lock is held.
+/// The lock of all records. A thread that forks holds it from our handler before to the one after, and passes meanwhile: the handlers of other
+/// libraries may run in between, and they allocate and free.
+class RecordsMutex {
+ public:
+  void lock() noexcept {
+    if (!forks_) mutex_.lock();
+  }
+  void unlock() noexcept {
+    if (!forks_) mutex_.unlock();
+  }
+  void hold_for_fork() noexcept {
+    mutex_.lock();
+    forks_ = true;
+  }
+  void let_go_after_fork() noexcept {
+    forks_ = false;
+    mutex_.unlock();
+  }
+  [[nodiscard]] static bool this_thread_forks() noexcept { return forks_; }
+
+ private:
+  // It is read within malloc, so its access must not allocate.
+  [[gnu::tls_model("initial-exec")]] static inline thread_local bool forks_ = false;
+  std::mutex mutex_;
+};
+inline RecordsMutex records_mutex;
+using RecordsLock = std::lock_guard<RecordsMutex>;
+
+/// Hands out the nodes of one map, from pages of their own. The records' lock is held.
 template <class T>
 struct OwnNodes {
   using value_type = T;

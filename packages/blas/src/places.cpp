@@ -5,6 +5,7 @@
 #include "process.hpp"
 #include "stand_ins.hpp"
 
+#include <semcache/base/error.hpp>
 #include <semcache/tasks/lanes.hpp>
 
 #include <algorithm>
@@ -22,7 +23,9 @@ class Sent : base::Uncopied {
   ~Sent() { runtime::deallocate(array_); }
   [[nodiscard]] std::byte* at() const noexcept { return static_cast<std::byte*>(array_) + in_front_; }
   void send() const { copy(at(), of_.address); }
-  void bring_back() const { copy(const_cast<void*>(of_.address), at()); }
+  void bring_back() const {
+    if (writes(of_.mode)) copy(const_cast<void*>(of_.address), at());
+  }
 
  private:
   void copy(void* to, const void* from) const {
@@ -60,9 +63,10 @@ void Places::add_to(Facts& facts) const {
     if (o.empty()) continue;
     const bool adopted = blocks_[i] && device_runs() && blocks_[i]->adopted_in == runtime::epoch();
     std::uint64_t on_device = 0;
-    if (adopted) {
+    if (adopted) try {
       for (const runtime::HeldBytes& h : runtime::holders(o.address, o.width(), o.columns, o.pitch())) on_device += h.where.size();
       for (const std::uint64_t bytes : runtime::missing_bytes(o.address, o.span()).from_devices) facts.missing_on_host += bytes;
+    } catch (const UsageError&) {  // another thread has released it meanwhile
     }
     if (o.mode != Access::overwrite) facts.missing_on_device += o.bytes() - std::min<std::uint64_t>(on_device, o.bytes());
     if (writes(o.mode)) {
@@ -85,17 +89,32 @@ std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const n
 }
 
 Places::How Places::adopt(std::size_t i) const {
+  if (call_.operands[i].empty()) return How::sent;
   if (blocks_[i]) return blas::adopt(*blocks_[i]) ? How::block : How::sent;
   return in_place::adopt(call_.operands[i]) && runtime::notices_host_accesses(whole_page_of(call_.operands[i])) ? How::in_place : How::sent;
+}
+
+bool Places::are_adopted(const std::array<How, most_operands>& how) const noexcept {
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    blocks::Block block;
+    in_place::Range range;
+    if (how[i] == How::block && !(blocks::find(blocks_[i]->address, block) && block.adopted_in == runtime::epoch())) return false;
+    if (how[i] == How::in_place && !in_place::find(call_.operands[i], range)) return false;
+  }
+  return true;
 }
 
 void Places::compute(const Routines& routines) {
   constexpr std::uint32_t device = 0;
   std::array<How, most_operands> how{};
-  for (std::size_t i = 0; i < call_.count; ++i) {
-    if (!call_.operands[i].empty()) how[i] = adopt(i);
+  std::optional<DeviceUse> use;
+  // What is adopted may be released by another thread before this one uses it: at most a few times, or it is sent.
+  constexpr int most_tries = 3;
+  for (int tries = 0; !use || !are_adopted(how); ++tries) {
+    use.reset();
+    for (std::size_t i = 0; i < call_.count; ++i) how[i] = tries < most_tries ? adopt(i) : How::sent;
+    use.emplace();
   }
-  const in_place::Use use;
   // Operands in place may share their first and last page with other data: device arrays stand for them then.
   std::array<tasks::Matrix, most_operands> matrices;
   std::vector<linalg::OperandUse> in_adopted;
@@ -134,12 +153,23 @@ void Places::compute(const Routines& routines) {
     if (runtime::devices_are_emulated()) routines.on_host(at.data());
     else routines.on_gpu(stream, at.data());
   }
-  stand_ins.write_back();
+  try {
+    stand_ins.write_back();
+    for (const auto& s : sent) {
+      if (s != nullptr) s->bring_back();
+    }
+  } catch (const std::exception& e) {
+    // The host computes anew what the call overwrites. Where it adds to the result, some of that has been added already.
+    for (const Operand& o : call_.operands) {
+      if (o.mode != Access::read_write || o.empty()) continue;
+      base::fatal("a BLAS call has computed on the device, and its result at %p cannot come home: %s. With SEMCACHE_BLAS_OFFLOAD=never "
+                  "all calls stay on the host", o.address, e.what());
+    }
+    throw;
+  }
   for (std::size_t i = 0; i < call_.count; ++i) {
-    if (!writes(call_.operands[i].mode) || call_.operands[i].empty()) continue;
-    if (sent[i] != nullptr) {
-      sent[i]->bring_back();
-    } else if (blocks::Block block; how[i] == How::block && blocks::find(blocks_[i]->address, block) && !block.written_by_device) {
+    if (!writes(call_.operands[i].mode) || call_.operands[i].empty() || how[i] != How::block) continue;
+    if (blocks::Block block; blocks::find(blocks_[i]->address, block) && !block.written_by_device) {
       block.written_by_device = true;
       (void)blocks::note(block);
     }

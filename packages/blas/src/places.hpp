@@ -26,6 +26,8 @@ class Places {
  private:
   enum class How : std::uint8_t { sent, block, in_place };
   [[nodiscard]] How adopt(std::size_t operand) const;
+  /// Is everything adopted still that `how` says is?
+  [[nodiscard]] bool are_adopted(const std::array<How, most_operands>& how) const noexcept;
   /// The block, or the whole pages of the adopted range, in which the operand lies.
   [[nodiscard]] std::pair<const std::byte*, std::size_t> datum_of(std::size_t operand) const noexcept;
   const Call& call_;

@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "process.hpp"
 
+#include "interposed.hpp"
+#include "own_pages.hpp"
 #include "report.hpp"
+#include "undisturbed.hpp"  // of packages/syscalls
 
 #include <semcache/base/error.hpp>
 #include <semcache/device/device.hpp>
@@ -11,13 +14,14 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <shared_mutex>
+#include <new>
 
 namespace semcache::blas {
 namespace {
@@ -64,18 +68,54 @@ Settings read_settings() noexcept {
 enum class Device : int { not_asked, starting, runs, none, failed, own_semcache };
 std::atomic<Device> state{Device::not_asked};
 std::atomic<bool> in_child{false};
-std::mutex start_mutex;
-/// Calls that use the device share it; a fork has it alone.
-pthread_rwlock_t uses = PTHREAD_RWLOCK_INITIALIZER;
+/// The runtime has started, or begun to.
+std::atomic<bool> started{false};
+/// A thread that starts the device may fork meanwhile: drivers do.
+std::recursive_mutex start_mutex;
+/// Calls that use the device share it. It prefers who wants it alone, so that calls in other threads cannot keep them waiting for ever.
+constexpr pthread_rwlock_t open_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+pthread_rwlock_t uses = open_lock;
+enum class Here : std::uint8_t { outside, uses, alone, forks };
+[[gnu::tls_model("initial-exec")]] thread_local Here here = Here::outside;
+pid_t forking = 0;  ///< the process that forks
+std::atomic<pid_t> process{::getpid()};
+
+/// Other libraries' handlers may free memory in the child before ours has run.
+bool is_child() noexcept {
+  return in_child.load(std::memory_order_relaxed) || (RecordsMutex::this_thread_forks() && started && ::getpid() != forking);
+}
+
+[[gnu::constructor]] void survive_fork() noexcept {
+  (void)::pthread_atfork(
+      [] {
+        forking = ::getpid();
+        records_mutex.hold_for_fork();
+      },
+      [] { records_mutex.let_go_after_fork(); },
+      [] {
+        if (started) in_child = true;
+        process = ::getpid();
+        records_mutex.let_go_after_fork();
+      });
+}
 
 /// Everything comes home before a fork, because the child has no device.
 void before_fork() {
-  ::pthread_rwlock_wrlock(&uses);
+  if (here == Here::outside) {
+    ::pthread_rwlock_wrlock(&uses);
+    here = Here::forks;
+  }
+  const syscalls::Undisturbed undisturbed;
   try {
     runtime::settle_and_open();
   } catch (const std::exception& e) {
     base::raw_log("before fork(): some memory of BLAS operands stays on the device, and the child cannot use it: %s", e.what());
   }
+}
+void after_fork() {
+  if (here != Here::forks) return;
+  here = Here::outside;
+  ::pthread_rwlock_unlock(&uses);
 }
 
 bool contains_semcache() noexcept {
@@ -90,15 +130,16 @@ void start() {
     state = Device::none;
     return;
   }
+  started = true;
   (void)runtime::device_ordinal(0);  // starts the runtime
   // Handlers run in the reverse order of their registration: before the runtime writes its report.
   std::atexit([] { at_end(); });
   runtime::before_end(&at_end);
-  ::pthread_atfork(&before_fork, [] { ::pthread_rwlock_unlock(&uses); },
-                   [] {
-                     in_child = true;
-                     uses = PTHREAD_RWLOCK_INITIALIZER;
-                   });
+  // Later than the handlers of the device's library, which then run in a process that is quiet.
+  ::pthread_atfork(&before_fork, &after_fork, [] {
+    here = Here::outside;
+    uses = open_lock;
+  });
   state = Device::runs;
 }
 
@@ -113,6 +154,8 @@ Verdict verdict_of(Device device) noexcept {
 
 }  // namespace
 
+bool is_vforked_child() noexcept { return process.load(std::memory_order_relaxed) != ::getpid(); }
+
 const Settings& settings() noexcept {
   static const Settings s = read_settings();
   return s;
@@ -121,12 +164,12 @@ const Settings& settings() noexcept {
 bool device_runs() noexcept { return state.load(std::memory_order_acquire) == Device::runs; }
 
 bool device_is_there(Start how, Verdict& why_not) noexcept {
-  if (in_child.load(std::memory_order_relaxed)) {
+  if (is_child()) {
     why_not = Verdict::in_child;
     return false;
   }
   if (how == Start::if_needed && state.load(std::memory_order_acquire) == Device::not_asked) {
-    const std::lock_guard<std::mutex> lock(start_mutex);
+    const std::lock_guard<std::recursive_mutex> lock(start_mutex);
     if (state == Device::not_asked) {
       try {
         if (contains_semcache()) state = Device::own_semcache;
@@ -150,9 +193,13 @@ bool adopt(const blocks::Block& block) {
   static std::mutex mutex;  // two calls may have the same operand
   const std::lock_guard<std::mutex> lock(mutex);
   blocks::Block now;
-  if (!blocks::find(block.address, now)) return false;
+  if (!blocks::find(block.address, now) || now.stack) return false;
   if (now.adopted_in != runtime::epoch()) {
-    runtime::adopt(now.address, now.bytes, "malloc");
+    try {
+      runtime::adopt(now.address, now.bytes, "malloc");
+    } catch (const UsageError&) {  // the program has page-locked it, say
+      return false;
+    }
     now.adopted_in = runtime::epoch();
     (void)blocks::note(now);
   }
@@ -160,7 +207,8 @@ bool adopt(const blocks::Block& block) {
 }
 
 bool release(std::byte* first, std::size_t bytes, Last content) noexcept {
-  if (in_child.load(std::memory_order_relaxed)) return true;
+  if (is_child() || device_count() == 0) return true;
+  const syscalls::Undisturbed undisturbed;
   try {
     const std::size_t page = blocks::page_bytes();
     const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;
@@ -175,17 +223,53 @@ bool release(std::byte* first, std::size_t bytes, Last content) noexcept {
 }
 
 bool release(const blocks::Block& block, Last content) noexcept {
-  const bool adopted = block.adopted_in != 0 && block.adopted_in == runtime::epoch() && device_count() > 0;
+  const bool adopted = block.adopted_in != 0 && block.adopted_in == runtime::epoch();
   return !adopted || release(block.address, block.bytes, content);
 }
 
-void release_blocks_in(std::byte* first, std::size_t bytes) noexcept {
-  for (blocks::Block block; blocks::take_adopted_in(first, bytes, block);) {
-    (void)release(block, Last::comes_home);
+bool release_blocks_in(std::byte* first, std::size_t bytes) noexcept {
+  blocks::Block block;
+  if (!blocks::find_adopted_in(first, bytes, block)) return true;
+  const Alone alone;
+  while (blocks::find_adopted_in(first, bytes, block)) {
+    if (!release(block, Last::comes_home)) return false;
+    blocks::was_released(block.address);
   }
+  return true;
 }
 
-DeviceUse::DeviceUse() noexcept { ::pthread_rwlock_rdlock(&uses); }
-DeviceUse::~DeviceUse() { ::pthread_rwlock_unlock(&uses); }
+DeviceUse::DeviceUse() noexcept : mine_(here == Here::outside) {
+  if (!mine_) return;
+  ::pthread_rwlock_rdlock(&uses);
+  here = Here::uses;
+}
+DeviceUse::~DeviceUse() {
+  if (!mine_) return;
+  here = Here::outside;
+  ::pthread_rwlock_unlock(&uses);
+}
+
+Alone::Alone() noexcept : mine_(here == Here::outside) {
+  if (!mine_) return;
+  ::pthread_rwlock_wrlock(&uses);
+  here = Here::alone;
+}
+Alone::~Alone() {
+  if (!mine_) return;
+  here = Here::outside;
+  ::pthread_rwlock_unlock(&uses);
+}
 
 }  // namespace semcache::blas
+
+// While the device starts, only the thread that starts it can fork. This is no handler of fork(), because the start adds such handlers itself.
+#pragma GCC visibility push(default)
+extern "C" pid_t fork() noexcept {
+  using semcache::blas::start_mutex;
+  start_mutex.lock();
+  const pid_t child = SEMCACHE_NEXT(fork)();
+  if (child == 0) new (&start_mutex) std::recursive_mutex;  // it belongs to a thread of the parent
+  else start_mutex.unlock();
+  return child;
+}
+#pragma GCC visibility pop

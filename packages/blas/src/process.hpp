@@ -25,6 +25,9 @@ enum class Start : std::uint8_t { no, if_needed };
 /// Notes that calls are no longer to be offloaded, because the device failed.
 void give_up(const char* why) noexcept;
 
+/// Returns whether this is a child by vfork() or its kind: it has its parent's memory, and its own signals. One of fork() is none.
+[[nodiscard]] bool is_vforked_child() noexcept;
+
 /// Adopts a block, so that its content may be on the device. @return false if accesses to it would not be noticed
 /// @throws what runtime::adopt throws
 [[nodiscard]] bool adopt(const blocks::Block& block);
@@ -34,16 +37,33 @@ enum class Last : std::uint8_t { dies, comes_home };
 [[nodiscard]] bool release(const blocks::Block& block, Last content) noexcept;
 /// The same for any adopted memory of the runtime that runs.
 [[nodiscard]] bool release(std::byte* first, std::size_t bytes, Last content) noexcept;
-/// Brings the blocks home that overlap these bytes, because the program changes their mappings.
-void release_blocks_in(std::byte* first, std::size_t bytes) noexcept;
+/// Brings the blocks home that overlap these bytes, because the program changes their mappings, when calls that use the device have ended.
+/// @return false if one stays adopted
+[[nodiscard]] bool release_blocks_in(std::byte* first, std::size_t bytes) noexcept;
 
-/// Keeps forks out while a call uses the device.
+/// Keeps forks out while a call uses the device, and others from releasing what the call uses.
 class DeviceUse {
  public:
   DeviceUse() noexcept;
   ~DeviceUse();
   DeviceUse(const DeviceUse&) = delete;
   DeviceUse& operator=(const DeviceUse&) = delete;
+
+ private:
+  bool mine_;
+};
+
+/// Waits for the calls that use the device, and keeps further ones out. A thread that is in such a call itself, as its signal handlers are, does
+/// not wait.
+class Alone {
+ public:
+  Alone() noexcept;
+  ~Alone();
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  bool mine_;
 };
 
 }  // namespace semcache::blas

@@ -8,13 +8,14 @@
 
 namespace semcache::syscalls {
 
-/// Returns whether the buffer is in a mirror, that is, in a tracked array of the host. Async-signal-safe; takes a few
-/// nanoseconds.
+/// Returns whether any of the buffer is in a mirror, that is, in a tracked array of the host. Async-signal-safe; takes a few nanoseconds, and
+/// as many for each page of a buffer in which adopted memory begins late.
 [[nodiscard]] bool is_mirror(const void* address, std::size_t bytes) noexcept;
 /// The same for a buffer that the call fills.
 [[nodiscard]] bool is_mirror(void* address, std::size_t bytes) noexcept;
 
-/// Private memory that the kernel gets in place of (part of) a mirror during one call. Its functions throw what the functions
+/// Private memory that the kernel gets in place of (part of) a mirror during one call. A buffer with adopted memory in it may have bytes of no
+/// mirror, too: they are copied as they are. Its functions throw what the functions
 /// of runtime::ForeignIo throw.
 class Bounce {
  public:

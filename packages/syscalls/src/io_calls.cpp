@@ -7,6 +7,7 @@
 #include "bounce.hpp"
 #include "next.hpp"
 
+#include <cxxabi.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -34,7 +35,7 @@ bool always() noexcept { return true; }
 /// @param insist  whether to go on after a full chunk, because the source does not block once it has delivered something
 /// @return what `read` returns; bytes that arrived before an error count as success
 template <class Get>
-ssize_t fill(void* mirror, std::size_t bytes, bool insist, Get&& get) noexcept {
+ssize_t fill(void* mirror, std::size_t bytes, bool insist, Get&& get) {
   std::size_t done = 0;
   try {
     const Bounce bounce(std::min(bytes, chunk_bytes));
@@ -49,6 +50,8 @@ ssize_t fill(void* mirror, std::size_t bytes, bool insist, Get&& get) noexcept {
       if (static_cast<std::size_t>(got) != n) break;
     } while (insist && done < bytes);
     return static_cast<ssize_t>(done);
+  } catch (const abi::__forced_unwind&) {  // the thread is cancelled in the call
+    throw;
   } catch (...) {
     if (done > 0) return static_cast<ssize_t>(done);
     errno = error_of_exception();
@@ -59,7 +62,7 @@ ssize_t fill(void* mirror, std::size_t bytes, bool insist, Get&& get) noexcept {
 /// Writes `bytes` bytes of a mirror to a sink, a chunk at a time. `put(from, n, done)` returns what `write` returns.
 /// @return what `write` returns; bytes that were written before an error count as success
 template <class Put>
-ssize_t drain(const void* mirror, std::size_t bytes, Put&& put) noexcept {
+ssize_t drain(const void* mirror, std::size_t bytes, Put&& put) {
   std::size_t done = 0;
   try {
     const Bounce bounce(std::min(bytes, chunk_bytes));
@@ -74,6 +77,8 @@ ssize_t drain(const void* mirror, std::size_t bytes, Put&& put) noexcept {
       if (static_cast<std::size_t>(put_bytes) != n) break;
     } while (done < bytes);
     return static_cast<ssize_t>(done);
+  } catch (const abi::__forced_unwind&) {  // the thread is cancelled in the call
+    throw;
   } catch (...) {
     if (done > 0) return static_cast<ssize_t>(done);
     errno = error_of_exception();
@@ -140,7 +145,7 @@ class Portion {
 /// @param insist  returns whether to go on after a full portion, because the file does not block once it has delivered
 ///                something
 template <class All, class Insist>
-ssize_t vectored(const iovec* vectors, int count, bool reads, All&& all, Insist&& insist) noexcept {
+ssize_t vectored(const iovec* vectors, int count, bool reads, All&& all, Insist&& insist) {
   bool any = false;
   for (int i = 0; i < count; ++i) any = any || (vectors[i].iov_len > 0 && is_mirror(vectors[i].iov_base, vectors[i].iov_len));
   if (!any) return all(vectors, count, 0);
@@ -159,6 +164,8 @@ ssize_t vectored(const iovec* vectors, int count, bool reads, All&& all, Insist&
       }
     } while (first < count && insist());
     return static_cast<ssize_t>(done);
+  } catch (const abi::__forced_unwind&) {  // the thread is cancelled in the call
+    throw;
   } catch (...) {
     if (done > 0) return static_cast<ssize_t>(done);
     errno = error_of_exception();

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,7 @@ namespace {
 /// changed while a signal handler may read them.
 constexpr int most_installations = 16;
 struct sigaction below[most_installations];
+std::atomic<bool> spent[most_installations];  ///< it has SA_RESETHAND, and has been called: SIG_DFL has taken its place
 std::atomic<int> installations{0};
 
 /// The handler that shall stay on top; nullptr: none. Guarded by `Changing`.
@@ -62,6 +64,12 @@ bool is(const struct sigaction& action, SignalHandler handler) noexcept {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handler;
 }
 
+/// Returns what is installed at a level, as the kernel would tell it.
+struct sigaction action_at(int level) noexcept {
+  struct sigaction action = below[level];
+  if (spent[level].load()) action.sa_handler = SIG_DFL;
+  return action;
+}
 bool same(const struct sigaction& a, const struct sigaction& b) noexcept {
   return a.sa_flags == b.sa_flags &&
          ((a.sa_flags & SA_SIGINFO) != 0 ? a.sa_sigaction == b.sa_sigaction : a.sa_handler == b.sa_handler);
@@ -101,22 +109,41 @@ void place_below(const struct sigaction& action) noexcept {
     level = std::min(installations.load() + 1, most_installations);
     below[level - 1] = action;
   }
+  spent[level - 1].store(false);
   installations.store(level);
 }
 
-void call(const struct sigaction& action, int signal, siginfo_t* info, void* context) noexcept {
-  // The mask is the one that the kernel would set: the action's, and the signal itself unless SA_NODEFER.
-  sigset_t mask = action.sa_mask;
-  sigset_t before;
-  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
-  ::pthread_sigmask(SIG_BLOCK, &mask, &before);
-  if ((action.sa_flags & SA_SIGINFO) != 0) {
-    action.sa_sigaction(signal, info, context);
-  } else {
-    action.sa_handler(signal);
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+/// A signal that the kernel never sends ("unused"). While a handler runs during which SIGSEGV would be blocked, it is blocked in its place: so
+/// accesses of the handler to tracked pages are served, others end the process as they would, and a jump out of the handler ends that, too.
+constexpr int marker = SIGSTKFLT;
+
+/// Did this fault happen in a handler that is not to be interrupted by another one?
+bool is_within_handler(const void* context) noexcept {
+  return context != nullptr && sigismember(&static_cast<const ucontext_t*>(context)->uc_sigmask, marker) == 1;
 }
+
+/// The mask under which the kernel would call a handler: the action's, and the signal itself unless SA_NODEFER.
+class CallMask : base::Uncopied {
+ public:
+  CallMask(const struct sigaction& action, int signal) noexcept {
+    sigset_t mask = action.sa_mask;
+    if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &before_);
+    // The program may have blocked the marker itself, as with sigfillset: then there is no place for a mark.
+    marked_ = sigismember(&mask, signal) == 1 && sigismember(&before_, marker) == 0;
+    if (marked_) {
+      sigdelset(&mask, signal);
+      sigaddset(&mask, marker);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+  }
+  ~CallMask() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  [[nodiscard]] bool marked() const noexcept { return marked_; }
+
+ private:
+  bool marked_ = false;
+  sigset_t before_;
+};
 
 }  // namespace
 
@@ -133,6 +160,7 @@ void install_handler(SignalHandler handler) {
   // Stored before ours can run, because another thread may fault as soon as ours is installed.
   if (::sigaction(SIGSEGV, nullptr, &below[level]) != 0)
     throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(errno));
+  spent[level].store(false);
   installations.store(level + 1);
 
   if (const int error = put_on_top(handler); error != 0) {
@@ -155,6 +183,7 @@ Found keep_on_top(SignalHandler handler) noexcept {
     if (level > most_installations) return Found::given_up;
     below[level - 1] = now;
   }
+  spent[level - 1].store(false);
   installations.store(level);
   return put_on_top(handler) == 0 ? Found::put_back : Found::given_up;
 }
@@ -163,7 +192,7 @@ bool change_below(const struct sigaction* action, struct sigaction* before) noex
   const Changing guard;
   const int level = installations.load();
   if (kept == nullptr || level == 0 || !is_on_top(kept)) return false;
-  const struct sigaction now = below[level - 1];
+  const struct sigaction now = action_at(level - 1);
   if (action != nullptr && !same(now, *action)) place_below(*action);
   if (before != nullptr) *before = now;  // which may be `*action`
   return true;
@@ -175,7 +204,8 @@ void remove_handler(SignalHandler handler) noexcept {
   semcache_debugger_faults_end();
   const int level = installations.load();
   if (level == 0 || !is_on_top(handler)) return;
-  ::sigaction(SIGSEGV, &below[level - 1], nullptr);
+  const struct sigaction now = action_at(level - 1);
+  ::sigaction(SIGSEGV, &now, nullptr);
   installations.store(level - 1);
 }
 
@@ -192,14 +222,18 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   const int level = came_back ? outer.level - 1 : std::max(installations.load() - 1, 0);
 
   if (level < 0) return crash(signal, info);
-  const struct sigaction& action = below[level];
+  struct sigaction action = below[level];
+  if ((action.sa_flags & SA_RESETHAND) != 0 && spent[level].exchange(true)) action.sa_handler = SIG_DFL, action.sa_flags = 0;
   const bool informed = (action.sa_flags & SA_SIGINFO) != 0;
   const bool sent = info == nullptr || info->si_code <= 0;
   if (!informed && action.sa_handler == SIG_IGN && sent) return;
   // The kernel does not let a real fault be ignored either.
   if (!informed && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return crash(signal, info);
-  thread.chained = {context, level, frame};
-  call(action, signal, info, context);
+  if (!came_back && !sent && outer.marked && is_within_handler(context)) return crash(signal, info);
+  const CallMask mask(action, signal);
+  thread.chained = {context, level, frame, mask.marked()};
+  if (informed) action.sa_sigaction(signal, info, context);
+  else action.sa_handler(signal);
   thread.chained = outer;
 }
 

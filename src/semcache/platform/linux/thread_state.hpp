@@ -25,6 +25,7 @@ struct ThreadState {
     const void* context = nullptr;
     int level = 0;
     const void* frame = nullptr;
+    bool marked = false;  ///< it runs under a mask with the mark of a handler that is not to be interrupted
   } chained;  ///< the fault that is being handed to an earlier handler, and to which one
   std::atomic<const std::atomic<const void*>*> holdings{nullptr};  ///< see `tell_holdings`
 };

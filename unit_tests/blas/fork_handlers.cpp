@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "fork_handlers.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+bool active = false;
+std::atomic<bool> slow{false};
+double *block = nullptr, *small_block = nullptr;
+
+/// Frees what there is, and allocates blocks of both classes.
+void handle() {
+  if (!active) return;
+  std::free(block);
+  std::free(small_block);
+  block = static_cast<double*>(std::malloc(3 << 20));
+  small_block = static_cast<double*>(std::malloc(300 << 10));
+  std::memset(block, 1, 3 << 20);
+  std::memset(small_block, 1, 300 << 10);
+}
+[[gnu::constructor]] void register_handlers() { ::pthread_atfork(&handle, &handle, &handle); }
+
+}  // namespace
+
+void handlers_allocate(bool they_do) { active = they_do; }
+void handlers_get(double* b, double* s) {
+  std::free(block);
+  std::free(small_block);
+  block = b;
+  small_block = s;
+}
+double* handlers_block() { return block; }
+void threads_start_slowly() { slow = true; }
+
+extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
+                                                             void* argument) {
+  static const auto next = reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+  if (slow) ::usleep(100000);
+  return next(thread, attributes, function, argument);
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+/// A library of the program, initialised before a preloaded one, whose handlers of fork allocate and free memory if they are asked to.
+[[gnu::visibility("default")]] void handlers_allocate(bool they_do);
+/// Gives the handlers two blocks, which the next one frees.
+[[gnu::visibility("default")]] void handlers_get(double* block, double* small_block);
+[[gnu::visibility("default")]] double* handlers_block();
+/// From now on a thread takes a while to make another one, so that others can fork meanwhile.
+[[gnu::visibility("default")]] void threads_start_slowly();

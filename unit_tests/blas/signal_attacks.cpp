@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+//
+// Attacks by signals: handlers of all kinds, that read results and jump, and masks.
+#include "programs.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace programs {
+namespace {
+
+sigjmp_buf back;
+volatile sig_atomic_t crashes = 0;
+volatile double seen = 0;
+void jump_back(int) {
+  crashes = crashes + 1;
+  siglongjmp(back, 1);
+}
+void* closed_page() {
+  static void* const closed = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return closed;
+}
+/// Touches memory that nobody may touch. The handler jumps back.
+void touch_forbidden() {
+  if (sigsetjmp(back, 1) == 0) *static_cast<volatile char*>(closed_page()) = 1;
+}
+/// Does so in a child. Tells how that ends.
+void touch_in_child(const char* what) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    touch_forbidden();
+    ::_exit(7);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  std::printf("%s: %s %d\n", what, WIFEXITED(status) ? "ended with" : "signal", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+void tell_handler(const char* what) {
+  struct sigaction now {};
+  ::sigaction(SIGSEGV, nullptr, &now);
+  std::printf("%s: default %d, ours %d, once %d, defers %d, restarts %d\n", what, now.sa_handler == SIG_DFL, now.sa_handler == &jump_back,
+              (now.sa_flags & SA_RESETHAND) != 0, (now.sa_flags & SA_NODEFER) == 0, (now.sa_flags & SA_RESTART) != 0);
+}
+
+/// Handlers that are called once, and all names by which a handler is installed.
+void handlers_of_all_kinds() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
+  struct sigaction once {};
+  once.sa_handler = &jump_back;
+  once.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (int i = 0; i < 2; ++i) {
+    ::sigaction(SIGSEGV, &once, nullptr);
+    tell_handler("once");
+    touch_in_child("first");
+    touch_forbidden();
+    tell_handler("after");
+    touch_in_child("second");
+    std::printf("%g\n", c[100 * (i + 1)]);
+    small_product(a, b, c, 1);
+  }
+  const auto find = [](const char* name) { return reinterpret_cast<sighandler_t (*)(int, sighandler_t)>(::dlsym(RTLD_DEFAULT, name)); };
+  for (const char* name : {"signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}) {
+    const auto install = find(name);
+    std::printf("%s returns the default %d\n", name, install(SIGSEGV, &jump_back) == SIG_DFL);
+    tell_handler(name);
+    small_product(b, a, c);
+    show("product", c, small_bytes);
+    touch_in_child(name);
+    touch_forbidden();
+    tell_handler("after");
+    ::signal(SIGSEGV, SIG_DFL);
+    small_product(a, b, c);
+    ::sigignore(SIGSEGV);
+    show("ignored", c, small_bytes);
+    touch_in_child("ignored");
+    ::signal(SIGSEGV, SIG_DFL);
+  }
+  std::printf("crashes %d\n", static_cast<int>(crashes));
+}
+
+/// Every way to block SIGSEGV, which must not keep results from coming home.
+void blocked_signals() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
+  ::sighold(SIGSEGV);
+  show("sighold", c, small_bytes);
+  small_product(a, b, c);
+  ::sigset(SIGSEGV, SIG_HOLD);
+  show("sigset", c, small_bytes);
+  small_product(a, b, c);
+  const auto by_mask = [](const char* name) { return reinterpret_cast<int (*)(int)>(::dlsym(RTLD_DEFAULT, name)); };
+  by_mask("sigblock")(-1);
+  show("sigblock", c, small_bytes);
+  small_product(a, b, c);
+  by_mask("sigsetmask")(-1);
+  show("sigsetmask", c, small_bytes);
+  by_mask("sigsetmask")(0);
+  small_product(a, b, c);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  sigset_t all;
+  sigfillset(&all);
+  pthread_attr_setsigmask_np(&attributes, &all);
+  pthread_t thread;
+  const auto look = [](void* at) -> void* { return show("of a thread", at, small_bytes), nullptr; };
+  if (::pthread_create(&thread, &attributes, look, c) == 0) ::pthread_join(thread, nullptr);
+}
+
+/// A child that shares the memory until it ends or becomes another program puts its own signals back.
+void vforked_child() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
+  struct sigaction action {};
+  action.sa_handler = &jump_back;
+  ::sigaction(SIGSEGV, &action, nullptr);
+  const pid_t child = ::vfork();
+  if (child == 0) {
+    ::signal(SIGSEGV, SIG_DFL);
+    ::execl("/bin/true", "true", nullptr);
+    ::_exit(1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  std::printf("child %d\n", WEXITSTATUS(status));
+  tell_handler("parent");
+  touch_forbidden();
+  show("product", c, small_bytes);
+  std::printf("crashes %d\n", static_cast<int>(crashes));
+}
+
+double* results[2];
+volatile sig_atomic_t alarms = 0, jumps = 0;
+/// Handlers of a clock read results, and jump out of whatever is under way.
+void clock_handlers() {
+  double *const a = small_matrix(1), *const b = small_matrix(2);
+  for (double*& r : results) r = small_matrix(3);
+  struct sigaction tick {};
+  tick.sa_handler = [](int) {
+    alarms = alarms + 1;
+    seen = results[alarms % 2][static_cast<std::size_t>(alarms) * 8191 % small_count];
+    if (alarms % 8 != 0 || jumps >= 8) return;
+    jumps = jumps + 1;
+    siglongjmp(back, 1);
+  };
+  ::sigaction(SIGALRM, &tick, nullptr);
+  if (sigsetjmp(back, 1) == 0) {
+    const itimerval often{{0, 1997}, {0, 1997}};
+    ::setitimer(ITIMER_REAL, &often, nullptr);
+  }
+  while (alarms < 100) {
+    small_product(a, b, results[0], 1);
+    small_product(a, b, results[1]);
+  }
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  std::printf("jumps %d\n", static_cast<int>(jumps));
+  small_product(a, b, results[0]);
+  show("result", results[0], small_bytes);
+  // Others are let in: mappings change, and a child is made.
+  ::mprotect(reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(results[0]) + 4095) / 4096 * 4096), 4096, PROT_READ);
+  std::fflush(stdout);
+  if (const pid_t child = ::fork(); child == 0) ::_exit(0);
+  else ::waitpid(child, nullptr, 0);
+  show("result", results[0], small_bytes);
+}
+
+double* dumped = nullptr;
+/// A handler that is not called for faults within itself reads a result, and jumps back.
+void reading_handler() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  dumped = c;
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    show("in the handler", dumped, small_bytes);
+    siglongjmp(back, 1);
+  };
+  ::sigaction(SIGSEGV, &action, nullptr);
+  for (int i = 0; i < 3; ++i) {
+    small_product(a, b, c, 1);
+    touch_forbidden();
+  }
+  action.sa_handler = [](int) {
+    static const char text[] = "once\n";
+    if (::write(STDOUT_FILENO, text, sizeof text - 1) > 0) *static_cast<volatile char*>(closed_page()) = 1;  // it crashes itself
+  };
+  ::sigaction(SIGSEGV, &action, nullptr);
+  touch_in_child("a handler that crashes");
+}
+
+}  // namespace
+
+const Programs signal_attacks = {
+    {"blocked_signals", &blocked_signals},
+    {"clock_handlers", &clock_handlers},
+    {"handlers_of_all_kinds", &handlers_of_all_kinds},
+    {"reading_handler", &reading_handler},
+    {"vforked_child", &vforked_child},
+};
+
+}  // namespace programs
