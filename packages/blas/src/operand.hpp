@@ -11,6 +11,9 @@
 /// What a BLAS call says about its operands, whatever the routine is.
 namespace semcache::blas {
 
+/// Which part of an operand a routine uses: of a triangle also its diagonal.
+enum class Part : std::uint8_t { all, upper, lower };
+
 /// An operand in column-major order. Its address is the program's, or, in an argument of a kernel, that on the device.
 struct Operand {
   const void* address = nullptr;
@@ -19,6 +22,7 @@ struct Operand {
   std::uint64_t leading = 0;  ///< elements from one column to the next
   std::uint32_t element_bytes = 0;
   Access mode = Access::read;
+  Part part = Part::all;
 
   [[nodiscard]] bool empty() const noexcept { return rows == 0 || columns == 0; }
   [[nodiscard]] std::size_t width() const noexcept { return rows * element_bytes; }   ///< bytes of a column
@@ -34,7 +38,7 @@ struct Operand {
   return !a.empty() && !b.empty() && a.begin() < b.end() && b.begin() < a.end();
 }
 
-inline constexpr std::size_t most_operands = 3;
+inline constexpr std::size_t most_operands = 6;
 using Operands = std::array<Operand, most_operands>;
 
 }  // namespace semcache::blas

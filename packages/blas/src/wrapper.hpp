@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "call.hpp"
+#include "cublas.hpp"
+#include "host_library.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <complex>
+#include <cstring>
+#include <initializer_list>
+#include <type_traits>
+#include <utility>
+
+/// What the sources that semcache-gen writes are made of.
+namespace semcache::blas {
+
+/// A coefficient, in its own precision and in double precision.
+class Value {
+ public:
+  Value() = default;
+  template <class T>
+  explicit Value(T number) noexcept : number_(number), narrow_(static_cast<float>(number)), is_narrow_(std::is_same_v<T, float>) {}
+  template <class T>
+  explicit Value(std::complex<T> number) noexcept : number_(number), narrow_(number), is_narrow_(std::is_same_v<T, float>) {}
+  /// Returns where the number is, for libraries.
+  [[nodiscard]] const void* at() const noexcept { return is_narrow_ ? static_cast<const void*>(&narrow_) : &number_; }
+  template <class T>
+  [[nodiscard]] T as() const noexcept {
+    return *static_cast<const T*>(at());
+  }
+  void conjugate() noexcept {
+    number_ = std::conj(number_);
+    narrow_ = std::conj(narrow_);
+  }
+  friend bool operator==(const Value& v, double number) noexcept { return v.number_ == number; }
+  friend bool operator!=(const Value& v, double number) noexcept { return !(v == number); }
+
+ private:
+  std::complex<double> number_;
+  std::complex<float> narrow_;
+  bool is_narrow_ = false;
+};
+
+/// What the arguments of all routines have in common.
+struct Arguments {
+  std::size_t type = 0;                   ///< the precision
+  Verdict refused = Verdict::on_device;   ///< wrong_arguments, if that is known already
+  bool passes = false;                    ///< the device's library has no such case
+  void* result = nullptr;                 ///< where the device's library leaves a number
+  bool on_gpu = false;                    ///< it has done so
+};
+
+// ---- arguments
+
+inline char upper(char letter) noexcept { return static_cast<char>(std::toupper(static_cast<unsigned char>(letter))); }
+inline bool one_of(char letter, const char* letters) noexcept { return letter != '\0' && std::strchr(letters, letter) != nullptr; }
+inline char flipped(char letter, char one, char other) noexcept { return letter == one ? other : letter == other ? one : letter; }
+template <class A, class B>
+std::common_type_t<A, B> max_of(A a, B b) noexcept {
+  return a < b ? b : a;
+}
+template <class A, class B>
+std::common_type_t<A, B> min_of(A a, B b) noexcept {
+  return b < a ? b : a;
+}
+inline std::int64_t abs_of(std::int64_t a) noexcept { return a < 0 ? -a : a; }
+inline double as_double(std::int64_t n) noexcept { return static_cast<double>(n); }
+inline std::int32_t as_int(std::int64_t n) noexcept { return static_cast<std::int32_t>(n); }
+inline bool all_fit(std::initializer_list<std::int64_t> numbers) noexcept {
+  return std::all_of(numbers.begin(), numbers.end(), [](std::int64_t n) { return n >= -INT32_MAX && n <= INT32_MAX; });
+}
+
+/// A coefficient that is handed over by value, or by address.
+template <class T>
+T coefficient(T number) noexcept {
+  return number;
+}
+template <class T>
+T coefficient(const T* number) noexcept {
+  return *number;
+}
+template <class T>
+T coefficient(const void* number) noexcept {
+  return *static_cast<const T*>(number);
+}
+template <class Handed, class T>
+Handed handed(const T& copy) noexcept {
+  if constexpr (std::is_pointer_v<Handed>) return &copy;
+  else return copy;
+}
+template <class T>
+T* place(const void* at) noexcept {
+  return static_cast<T*>(const_cast<void*>(at));
+}
+
+/// cuBLAS' numbers for BLAS' letters. Letters of different parameters may have the same.
+inline int code_of(char letter) noexcept { return letter == 'C' ? 2 : letter == 'T' || letter == 'R' || letter == 'U' ? 1 : 0; }
+
+// ---- the description of a call
+
+inline Operand matrix(const void* at, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::size_t bytes, Access mode) noexcept {
+  const auto number = [](std::int64_t n) { return static_cast<std::uint64_t>(std::max<std::int64_t>(n, 0)); };
+  return {at, number(rows), number(columns), number(leading), static_cast<std::uint32_t>(bytes), mode};
+}
+/// A negative increment leads backwards from the last element to the first byte, so it makes no difference here.
+inline Operand vector(const void* at, std::int64_t elements, std::int64_t increment, std::size_t bytes, Access mode) noexcept {
+  const std::int64_t step = abs_of(increment);
+  return step == 1 ? matrix(at, elements, 1, elements, bytes, mode) : matrix(at, 1, elements, step, bytes, mode);
+}
+inline Operand packed(const void* at, std::int64_t n, std::size_t bytes, Access mode) noexcept {
+  return vector(at, n * (n + 1) / 2, 1, bytes, mode);
+}
+inline Operand triangle(char letter, Operand operand) noexcept {
+  operand.part = letter == 'U' ? Part::upper : Part::lower;
+  return operand;
+}
+
+inline void add(Call& call, const Operand& operand) noexcept { call.operands[call.count++] = operand; }
+inline Call refuse(Call& call, Verdict why) noexcept {
+  call.refused = why;
+  return call;
+}
+/// Refuses operands at null.
+inline Call checked(Call& call) noexcept {
+  for (std::size_t i = 0; i < call.count; ++i) {
+    if (call.operands[i].address == nullptr && !call.operands[i].empty()) call.refused = Verdict::nothing_to_compute;
+  }
+  return call;
+}
+
+// ---- carrying it out
+
+/// Computes a call by functions that its wrapper has.
+class Wrapped final : public Routines {
+ public:
+  using OnGpu = void(void* arguments, const runtime::Stream& stream, const void* const* at);
+  /// @param host  calls the routine of the caller's library; it outlives this object, as the arguments do
+  template <class A, class Host>
+  Wrapped(A& arguments, OnGpu* gpu, const Host& host) noexcept
+      : arguments_(&arguments), on_gpu_(gpu), host_(&host), on_host_([](const void* h, const void* const* at) { (*static_cast<const Host*>(h))(at); }) {}
+  void on_host(const void* const* at) const override { on_host_(host_, at); }
+  void on_gpu(const runtime::Stream& stream, const void* const* at) const override { on_gpu_(arguments_, stream, at); }
+
+ private:
+  void* arguments_;
+  OnGpu* on_gpu_;
+  const void* host_;
+  void (*on_host_)(const void* host, const void* const* at);
+};
+
+/// Counts a call that is always passed on. While it lives, the thread is in a routine.
+class PassedThrough {
+ public:
+  explicit PassedThrough(Routine& routine) noexcept { enter_passed_through(routine); }
+  ~PassedThrough() { leave_passed_through(); }
+  PassedThrough(const PassedThrough&) = delete;
+  PassedThrough& operator=(const PassedThrough&) = delete;
+};
+
+#define SEMCACHE_CALLER __builtin_return_address(0)
+
+}  // namespace semcache::blas
