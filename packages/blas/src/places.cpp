@@ -21,12 +21,21 @@ class Sent : base::Uncopied {
       : of_(operand), in_front_(operand.begin() % alignment), array_(runtime::allocate_device("BLAS operand", in_front_ + operand.span())) {}
   ~Sent() { runtime::deallocate(array_); }
   [[nodiscard]] std::byte* at() const noexcept { return static_cast<std::byte*>(array_) + in_front_; }
-  void send() const { copy(at(), of_.address); }
-  void bring_back() const { copy(const_cast<void*>(of_.address), at()); }
+  void send() const { copy(at(), of_.address, 0, of_.width(), of_.columns); }
+  /// Brings back what the routine may have written: other threads may use the other triangle meanwhile.
+  void bring_back() const {
+    void* const home = const_cast<void*>(of_.address);
+    if (of_.part == Part::all) return copy(home, at(), 0, of_.width(), of_.columns);
+    for (std::uint64_t c = 0; c < of_.columns; ++c) {
+      const std::uint64_t first = of_.part == Part::upper ? 0 : c, end = of_.part == Part::upper ? std::min(c + 1, of_.rows) : of_.rows;
+      if (first < end) copy(home, at(), c * of_.pitch() + first * of_.element_bytes, (end - first) * of_.element_bytes, 1);
+    }
+  }
 
  private:
-  void copy(void* to, const void* from) const {
-    runtime::copy_2d(to, of_.pitch(), from, of_.pitch(), of_.width(), of_.columns, runtime::queue_of(nullptr));
+  void copy(void* to, const void* from, std::size_t offset, std::size_t width, std::size_t columns) const {
+    runtime::copy_2d(static_cast<std::byte*>(to) + offset, of_.pitch(), static_cast<const std::byte*>(from) + offset, of_.pitch(), width, columns,
+                     runtime::queue_of(nullptr));
   }
   static constexpr std::size_t alignment = 512;  // of arrays; the operand is aligned there as it is on the host
   const Operand& of_;

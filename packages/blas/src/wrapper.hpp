@@ -21,10 +21,11 @@ namespace semcache::blas {
 class Value {
  public:
   Value() = default;
-  template <class T>
-  explicit Value(T number) noexcept : number_(number), narrow_(static_cast<float>(number)), is_narrow_(std::is_same_v<T, float>) {}
-  template <class T>
-  explicit Value(std::complex<T> number) noexcept : number_(number), narrow_(number), is_narrow_(std::is_same_v<T, float>) {}
+  // A number of double precision is not made narrow, because that would raise floating-point exceptions that the program can see.
+  explicit Value(float number) noexcept : number_(number), narrow_(number), is_narrow_(true) {}
+  explicit Value(double number) noexcept : number_(number) {}
+  explicit Value(std::complex<float> number) noexcept : number_(number), narrow_(number), is_narrow_(true) {}
+  explicit Value(std::complex<double> number) noexcept : number_(number) {}
   /// Returns where the number is, for libraries.
   [[nodiscard]] const void* at() const noexcept { return is_narrow_ ? static_cast<const void*>(&narrow_) : &number_; }
   template <class T>
