@@ -17,32 +17,42 @@
 /// What the sources that semcache-gen writes are made of.
 namespace semcache::blas {
 
-/// A coefficient, in its own precision and in double precision.
+/// A coefficient of some precision. Its number is not looked at before a condition needs it: where arguments are wrong it may be anything, and
+/// raise floating-point exceptions that the program can see.
 class Value {
  public:
   Value() = default;
-  // A number of double precision is not made narrow, because that would raise floating-point exceptions that the program can see.
-  explicit Value(float number) noexcept : number_(number), narrow_(number), is_narrow_(true) {}
-  explicit Value(double number) noexcept : number_(number) {}
-  explicit Value(std::complex<float> number) noexcept : number_(number), narrow_(number), is_narrow_(true) {}
-  explicit Value(std::complex<double> number) noexcept : number_(number) {}
+  template <class T>
+  explicit Value(T number) noexcept : parts_(1), part_bytes_(sizeof number) {
+    std::memcpy(bytes_, &number, sizeof number);
+  }
+  template <class T>
+  explicit Value(const std::complex<T>& number) noexcept : parts_(2), part_bytes_(sizeof(T)) {
+    std::memcpy(bytes_, &number, sizeof number);
+  }
   /// Returns where the number is, for libraries.
-  [[nodiscard]] const void* at() const noexcept { return is_narrow_ ? static_cast<const void*>(&narrow_) : &number_; }
+  [[nodiscard]] const void* at() const noexcept { return bytes_; }
   template <class T>
   [[nodiscard]] T as() const noexcept {
-    return *static_cast<const T*>(at());
+    T number;
+    std::memcpy(&number, bytes_, sizeof number);
+    return number;
   }
   void conjugate() noexcept {
-    number_ = std::conj(number_);
-    narrow_ = std::conj(narrow_);
+    if (parts_ != 2) return;
+    if (part_bytes_ == sizeof(float)) *this = Value(std::conj(as<std::complex<float>>()));
+    else *this = Value(std::conj(as<std::complex<double>>()));
   }
-  friend bool operator==(const Value& v, double number) noexcept { return v.number_ == number; }
+  friend bool operator==(const Value& v, double number) noexcept {
+    if (v.part_bytes_ == sizeof(float)) return v.as<std::complex<float>>() == static_cast<float>(number);
+    return v.as<std::complex<double>>() == number;
+  }
   friend bool operator!=(const Value& v, double number) noexcept { return !(v == number); }
 
  private:
-  std::complex<double> number_;
-  std::complex<float> narrow_;
-  bool is_narrow_ = false;
+  std::size_t parts_ = 1;
+  std::size_t part_bytes_ = sizeof(double);
+  alignas(double) unsigned char bytes_[2 * sizeof(double)] = {};  // the imaginary part of a real number is zero
 };
 
 /// What the arguments of all routines have in common.
