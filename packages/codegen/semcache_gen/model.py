@@ -278,6 +278,9 @@ class Reader:
         stem, versions = self.names_of(f.name)
         symbols = []
         for integer, pattern in versions:
+            if "only" in routine.precisions:
+                symbols.append((integer, {"only": pattern.replace("*", stem)}))
+                continue
             # What is around the routine's name stays: cdotu_sub.
             own = next((p for p, name in routine.precisions.items() if stem.startswith(name)), None)
             if own is None:
