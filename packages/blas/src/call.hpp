@@ -26,8 +26,10 @@ class Routines {
  public:
   /// Calls the routine of the library that the caller is linked to: with the program's addresses, or with those of emulated devices.
   virtual void on_host(const void* const* at) const = 0;
-  /// Calls cuBLAS. @param pitches  bytes from one column to the next, for each operand
+  /// Calls the device's routine.
   virtual void on_gpu(const runtime::Stream& stream, const void* const* at) const = 0;
+  /// Computes on an emulated device, whose addresses are the host's.
+  virtual void on_emulated(const runtime::Stream&, const void* const* at) const { on_host(at); }
 
  protected:
   ~Routines() = default;

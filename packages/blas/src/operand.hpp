@@ -14,6 +14,8 @@ namespace semcache::blas {
 /// Which part of an operand a routine uses: of a triangle also its diagonal.
 enum class Part : std::uint8_t { all, upper, lower };
 
+struct Form;
+
 /// An operand in column-major order. Its address is the program's, or, in an argument of a kernel, that on the device.
 struct Operand {
   const void* address = nullptr;
@@ -23,6 +25,7 @@ struct Operand {
   std::uint32_t element_bytes = 0;
   Access mode = Access::read;
   Part part = Part::all;
+  const Form* form = nullptr;  ///< the device's routine has it in another form
 
   [[nodiscard]] bool empty() const noexcept { return rows == 0 || columns == 0; }
   [[nodiscard]] std::size_t width() const noexcept { return rows * element_bytes; }   ///< bytes of a column

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "places.hpp"
 
+#include "forms.hpp"
 #include "process.hpp"
 #include "stand_ins.hpp"
 
@@ -116,6 +117,8 @@ void Places::compute(const Routines& routines) {
   linalg::StandIns stand_ins(in_adopted);
   std::vector<runtime::Tile> tiles;
   std::array<std::unique_ptr<Sent>, most_operands> sent;
+  std::array<std::unique_ptr<Formed>, most_operands> formed;
+  const runtime::Stream stream = tasks::lane(device, 0);
   std::vector<runtime::LibraryUse> uses;
   std::array<const void*, most_operands> at{};
   tiles.reserve(call_.count);
@@ -133,15 +136,23 @@ void Places::compute(const Routines& routines) {
       first = static_cast<const std::byte*>(tiles.back().data()) + (first - whole);
     }
     at[i] = first;
-    uses.push_back({first, o.width(), o.mode, o.columns, o.pitch()});
+    if (o.form != nullptr) {
+      formed[i] = std::make_unique<Formed>(o, stream, first, sent[i] != nullptr ? first : matrices[i].data);
+      at[i] = formed[i]->at();
+      uses.push_back(formed[i]->use());
+    } else {
+      uses.push_back({first, o.width(), o.mode, o.columns, o.pitch()});
+    }
   }
-  const runtime::Stream stream = tasks::lane(device, 0);
   {
     const base::AtEnd noted([] { tasks::note_submitted(); });
     const runtime::Launch launch(stream.queue, uses.data(), uses.size());
     const runtime::OnDevice on(device);
-    if (runtime::devices_are_emulated()) routines.on_host(at.data());
+    if (runtime::devices_are_emulated()) routines.on_emulated(stream, at.data());
     else routines.on_gpu(stream, at.data());
+  }
+  for (const std::unique_ptr<Formed>& f : formed) {
+    if (f != nullptr) f->reverse();
   }
   stand_ins.write_back();
   for (std::size_t i = 0; i < call_.count; ++i) {

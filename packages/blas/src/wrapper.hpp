@@ -4,6 +4,7 @@
 
 #include "call.hpp"
 #include "cublas.hpp"
+#include "forms.hpp"
 #include "host_library.hpp"
 
 #include <algorithm>
@@ -79,6 +80,7 @@ std::common_type_t<A, B> min_of(A a, B b) noexcept {
 }
 inline std::int64_t abs_of(std::int64_t a) noexcept { return a < 0 ? -a : a; }
 inline double as_double(std::int64_t n) noexcept { return static_cast<double>(n); }
+inline std::uint64_t as_size(std::int64_t n) noexcept { return static_cast<std::uint64_t>(std::max<std::int64_t>(n, 0)); }
 inline std::int32_t as_int(std::int64_t n) noexcept { return static_cast<std::int32_t>(n); }
 inline bool all_fit(std::initializer_list<std::int64_t> numbers) noexcept {
   return std::all_of(numbers.begin(), numbers.end(), [](std::int64_t n) { return n >= -INT32_MAX && n <= INT32_MAX; });
@@ -129,6 +131,14 @@ inline Operand triangle(char letter, Operand operand) noexcept {
   return operand;
 }
 
+/// Says that the device's routine has an operand in another form. @param form  which outlives the call
+inline Operand formed(const Operand& operand, Form& form, const Form& what) noexcept {
+  form = what;
+  Operand o = operand;
+  o.form = &form;
+  return o;
+}
+
 inline void add(Call& call, const Operand& operand) noexcept { call.operands[call.count++] = operand; }
 inline Call refuse(Call& call, Verdict why) noexcept {
   call.refused = why;
@@ -144,19 +154,27 @@ inline Call checked(Call& call) noexcept {
 
 // ---- carrying it out
 
+/// Who computes on emulated devices: the host's routine, or the same function as on GPUs.
+enum class Emulation : std::uint8_t { by_host, by_device_routine };
+
 /// Computes a call by functions that its wrapper has.
 class Wrapped final : public Routines {
  public:
   using OnGpu = void(void* arguments, const runtime::Stream& stream, const void* const* at);
   /// @param host  calls the routine of the caller's library; it outlives this object, as the arguments do
   template <class A, class Host>
-  Wrapped(A& arguments, OnGpu* gpu, const Host& host) noexcept
-      : arguments_(&arguments), on_gpu_(gpu), host_(&host), on_host_([](const void* h, const void* const* at) { (*static_cast<const Host*>(h))(at); }) {}
+  Wrapped(A& arguments, Emulation emulation, OnGpu* gpu, const Host& host) noexcept
+      : arguments_(&arguments), emulation_(emulation), on_gpu_(gpu), host_(&host), on_host_([](const void* h, const void* const* at) { (*static_cast<const Host*>(h))(at); }) {}
   void on_host(const void* const* at) const override { on_host_(host_, at); }
   void on_gpu(const runtime::Stream& stream, const void* const* at) const override { on_gpu_(arguments_, stream, at); }
+  void on_emulated(const runtime::Stream& stream, const void* const* at) const override {
+    if (emulation_ == Emulation::by_host) on_host(at);
+    else on_gpu(stream, at);
+  }
 
  private:
   void* arguments_;
+  Emulation emulation_;
   OnGpu* on_gpu_;
   const void* host_;
   void (*on_host_)(const void* host, const void* const* at);

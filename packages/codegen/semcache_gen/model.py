@@ -14,6 +14,7 @@ FILE_WORDS = ["library", "include", "file", "type", "integer", "names", "fortran
 FUNCTION_WORDS = ["alike", "precisions", "let", "inputs", "outputs", "scalars", "result", "returns", "requires", "nothing", "where", "pass_through",
                   "work", "GPUMethod", "ParameterMatch", "forward", "reverse"]
 MOST_OPERANDS = 6
+MOST_PARAMETERS = 8
 
 
 @dataclasses.dataclass
@@ -63,6 +64,7 @@ class Transformation:
     rows: str
     columns: str
     arguments: list
+    word: object
 
 
 @dataclasses.dataclass
@@ -313,6 +315,8 @@ class FunctionReader:
                 raise AnnotationError(word, "belongs to the function that this one is alike to")
             getattr(self, "read_" + word.text)(s, word)
             s.end()
+        if self.is_main:
+            self.check_transformations()
         if self.is_main and not self.routine.pass_through and not self.routine.operands:
             raise Failure(f"{self.file}:{self.function.line}: {self.function.name} has no inputs and outputs; describe them, or write pass_through")
         if self.is_main and not self.routine.pass_through and not self.routine.gpu:
@@ -553,6 +557,49 @@ class FunctionReader:
     @staticmethod
     def a(kind):
         return "no parameter of both functions" if kind is None else f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+    def read_forward(self, s, _):
+        self.transformations(s, "forward")
+
+    def read_reverse(self, s, _):
+        self.transformations(s, "reverse")
+
+    def transformations(self, s, way):
+        for word, transformation in s.list(lambda: self.transformation(s)):
+            operand = self.routine.operands.get(word.text)
+            if operand is None:
+                raise AnnotationError(word, "is no operand; describe it as an input or output first")
+            if getattr(operand, way) is not None:
+                raise AnnotationError(word, f"has a {way} transformation already")
+            if way == "reverse" and not operand.written:
+                raise AnnotationError(word, "is no output, and so has no reverse transformation")
+            setattr(operand, way, transformation)
+
+    def transformation(self, s):
+        word = s.name("the name of an operand")
+        rows, columns = self.shape(s) if s.next.text == "<" else ("", "")
+        s.expect(":")
+        function = s.name("the name of a function").text
+        s.expect("(")
+        arguments = [] if s.next.text == ")" else s.list(lambda: number(s, self.scope))
+        s.expect(")")
+        if len(arguments) > MOST_PARAMETERS:
+            raise AnnotationError(word, f"has {len(arguments)} parameters; a transformation has at most {MOST_PARAMETERS}")
+        return word, Transformation(function, rows, columns, arguments, word)
+
+    def check_transformations(self):
+        for o in self.routine.operands.values():
+            given = [t for t in (o.forward, o.reverse) if t is not None]
+            if not given:
+                continue
+            if self.routine.gpu.startswith("cublas"):
+                raise AnnotationError(given[0].word, "is transformed, so the device's routine must be one of your own, not cuBLAS'")
+            if o.written and o.reverse is None:
+                raise AnnotationError(o.forward.word, "is an output, so it needs a reverse transformation, too")
+            if o.read and o.forward is None:
+                raise AnnotationError(o.reverse.word, "is an input, so it needs a forward transformation, too")
+            if not any(t.rows for t in given):
+                raise AnnotationError(given[0].word, f"has no shape in its form: write {o.name}<elements>: ...")
 
     def read_work(self, s, _):
         names = {n: (k, f"as_double({t})") if k == "integer" else (k, t) for n, (k, t) in self.scope.names.items()}

@@ -217,7 +217,8 @@ class RoutineText:
     def fields(self):
         kinds = {"letter": "char {} = 0;", "integer": "std::int64_t {} = 0;", "value": "Value {};", "operand": "const void* {} = nullptr;",
                  "copied": "const void* {} = nullptr;"}
-        return [kinds[k].format(n) for n, k in self.main.kinds.items() if k in kinds]
+        forms = [f"Form form_of_{o.name};" for o in self.routine.ordered if o.forward or o.reverse]
+        return [kinds[k].format(n) for n, k in self.main.kinds.items() if k in kinds] + forms
 
     @property
     def lets(self):
@@ -263,7 +264,28 @@ class RoutineText:
                 text = f"vector(g.{o.name}, {o.rows}, {o.step or '1'}, {size}, {mode})"
             if o.triangle:
                 text = f"triangle({o.triangle}, {text})"
+            if o.forward or o.reverse:
+                text = f"formed({text}, g.form_of_{o.name}, {self.form(o)})"
             yield f"{o.unread} ? Operand() : {text}" if o.unread and not o.written else text
+
+    def element(self, o):
+        return Types(self.library).base(o.type)
+
+    def form(self, o):
+        shape = next(t for t in (o.forward, o.reverse) if t and t.rows)
+        forward, reverse = (f"&{self.name}_{way}_{o.name}" if t else "nullptr" for way, t in (("forward", o.forward), ("reverse", o.reverse)))
+        elements = f"as_size({shape.rows})" + (f" * as_size({shape.columns})" if shape.columns else "")
+        parameters = ", ".join(o.forward.arguments if o.forward else [])
+        name = o.forward.function if o.forward else o.reverse.function
+        return f'Form{{"{name}", &g, {forward}, {reverse}, {elements} * sizeof({self.element(o)}), {{{parameters}}}}}'
+
+    @property
+    def transformations(self):
+        for o in self.routine.ordered:
+            for way, t in (("forward", o.forward), ("reverse", o.reverse)):
+                if t is not None:
+                    kind = f"place<{self.element(o)}>(to)", f"place<const {self.element(o)}>(from)"
+                    yield (f"{self.name}_{way}_{o.name}", fill(f"  ::{t.function}(", ["stream", kind[1], kind[0], *t.arguments], ");"))
 
     @staticmethod
     def mode(o):
@@ -278,6 +300,10 @@ class RoutineText:
     @property
     def is_cublas(self):
         return self.routine.gpu.startswith("cublas")
+
+    @property
+    def emulation(self):
+        return "Emulation::by_host" if self.is_cublas else "Emulation::by_device_routine"
 
     @property
     def cublas_names(self):
@@ -297,7 +323,7 @@ class RoutineText:
             arguments.append("g.result")
         if self.is_cublas:
             return fill("  routines[g.type](", ["stream", *arguments], ");")
-        return fill(f"  {self.routine.gpu}(", ["stream.native", *arguments], ");")
+        return fill(f"  ::{self.routine.gpu}(", ["stream.native", *arguments], ");")
 
     @staticmethod
     def cublas_argument(name, kind, places):

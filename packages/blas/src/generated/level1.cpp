@@ -63,7 +63,7 @@ struct Axpy : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Axpy& g) noexcept {
+Call describe(Axpy& g) noexcept {
   Call call;
   call.routine = &axpy_routines[g.type];
   call.at = {g.x, g.y};
@@ -109,7 +109,7 @@ void wrap_daxpy_(HostFunction& host, const void* caller, const Int* n, const typ
         place<typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &axpy_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &axpy_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -131,7 +131,7 @@ void wrap_cblas_daxpy(HostFunction& host, const void* caller, Int n, typename P:
     routine(n, handed<typename P::value>(alpha_copy), place<const typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &axpy_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &axpy_on_gpu, on_host));
 }
 
 // ---- scal: line 50
@@ -145,7 +145,7 @@ struct Scal : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Scal& g) noexcept {
+Call describe(Scal& g) noexcept {
   Call call;
   call.routine = &scal_routines[g.type];
   call.at = {g.x};
@@ -185,7 +185,7 @@ void wrap_dscal_(HostFunction& host, const void* caller, const Int* n, const typ
     routine(&n_copy, handed<const typename P::scalar*>(alpha_copy), place<typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &scal_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &scal_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -204,7 +204,7 @@ void wrap_cblas_dscal(HostFunction& host, const void* caller, Int n, typename P:
     routine(n, handed<typename P::value>(alpha_copy), place<typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &scal_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &scal_on_gpu, on_host));
 }
 
 // ---- zdscal: line 58
@@ -218,7 +218,7 @@ struct Zdscal : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Zdscal& g) noexcept {
+Call describe(Zdscal& g) noexcept {
   Call call;
   call.routine = &zdscal_routines[g.type];
   call.at = {g.x};
@@ -258,7 +258,7 @@ void wrap_zdscal_(HostFunction& host, const void* caller, const Int* n, const ty
     routine(&n_copy, handed<const typename P::real*>(alpha_copy), place<typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &zdscal_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &zdscal_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -277,7 +277,7 @@ void wrap_cblas_zdscal(HostFunction& host, const void* caller, Int n, typename P
     routine(n, handed<typename P::real>(alpha_copy), place<typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &zdscal_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &zdscal_on_gpu, on_host));
 }
 
 // ---- copy: line 67
@@ -292,7 +292,7 @@ struct Copy : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Copy& g) noexcept {
+Call describe(Copy& g) noexcept {
   Call call;
   call.routine = &copy_routines[g.type];
   call.at = {g.x, g.y};
@@ -335,7 +335,7 @@ void wrap_dcopy_(HostFunction& host, const void* caller, const Int* n, const typ
     routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &copy_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &copy_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -354,7 +354,7 @@ void wrap_cblas_dcopy(HostFunction& host, const void* caller, Int n, const typen
     routine(n, place<const typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &copy_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &copy_on_gpu, on_host));
 }
 
 // ---- swap: line 76
@@ -369,7 +369,7 @@ struct Swap : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Swap& g) noexcept {
+Call describe(Swap& g) noexcept {
   Call call;
   call.routine = &swap_routines[g.type];
   call.at = {g.x, g.y};
@@ -412,7 +412,7 @@ void wrap_dswap_(HostFunction& host, const void* caller, const Int* n, typename 
     routine(&n_copy, place<typename P::scalar>(at[0]), &incx_copy, place<typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &swap_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &swap_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -431,7 +431,7 @@ void wrap_cblas_dswap(HostFunction& host, const void* caller, Int n, typename P:
     routine(n, place<typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &swap_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &swap_on_gpu, on_host));
 }
 
 // ---- dot: line 85
@@ -446,7 +446,7 @@ struct Dot : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Dot& g) noexcept {
+Call describe(Dot& g) noexcept {
   Call call;
   call.routine = &dot_routines[g.type];
   call.at = {g.x, g.y};
@@ -491,7 +491,7 @@ typename P::scalar wrap_ddot_(HostFunction& host, const void* caller, const Int*
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<const typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dot_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dot_on_gpu, on_host));
   return result;
 }
 
@@ -514,7 +514,7 @@ typename P::scalar wrap_cblas_ddot(HostFunction& host, const void* caller, Int n
     result = routine(n, place<const typename P::scalar>(at[0]), incx, place<const typename P::scalar>(at[1]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dot_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dot_on_gpu, on_host));
   return result;
 }
 
@@ -530,7 +530,7 @@ struct Dotu : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Dotu& g) noexcept {
+Call describe(Dotu& g) noexcept {
   Call call;
   call.routine = &dotu_routines[g.type];
   call.at = {g.x, g.y};
@@ -575,7 +575,7 @@ typename P::scalar wrap_zdotu_(HostFunction& host, const void* caller, const Int
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<const typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dotu_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dotu_on_gpu, on_host));
   return result;
 }
 
@@ -598,7 +598,7 @@ void wrap_cblas_zdotu_sub(HostFunction& host, const void* caller, Int n, const t
     routine(n, place<const typename P::scalar>(at[0]), incx, place<const typename P::scalar>(at[1]), incy, &result);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dotu_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dotu_on_gpu, on_host));
   *dotu = result;
 }
 
@@ -614,7 +614,7 @@ struct Dotc : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Dotc& g) noexcept {
+Call describe(Dotc& g) noexcept {
   Call call;
   call.routine = &dotc_routines[g.type];
   call.at = {g.x, g.y};
@@ -659,7 +659,7 @@ typename P::scalar wrap_zdotc_(HostFunction& host, const void* caller, const Int
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<const typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dotc_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dotc_on_gpu, on_host));
   return result;
 }
 
@@ -682,7 +682,7 @@ void wrap_cblas_zdotc_sub(HostFunction& host, const void* caller, Int n, const t
     routine(n, place<const typename P::scalar>(at[0]), incx, place<const typename P::scalar>(at[1]), incy, &result);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dotc_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dotc_on_gpu, on_host));
   *dotc = result;
 }
 
@@ -696,7 +696,7 @@ struct Dnrm2 : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Dnrm2& g) noexcept {
+Call describe(Dnrm2& g) noexcept {
   Call call;
   call.routine = &dnrm2_routines[g.type];
   call.at = {g.x};
@@ -736,7 +736,7 @@ typename P::real wrap_dnrm2_(HostFunction& host, const void* caller, const Int* 
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dnrm2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dnrm2_on_gpu, on_host));
   return result;
 }
 
@@ -756,7 +756,7 @@ typename P::real wrap_cblas_dnrm2(HostFunction& host, const void* caller, Int n,
     result = routine(n, place<const typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dnrm2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dnrm2_on_gpu, on_host));
   return result;
 }
 
@@ -770,7 +770,7 @@ struct Dasum : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Dasum& g) noexcept {
+Call describe(Dasum& g) noexcept {
   Call call;
   call.routine = &dasum_routines[g.type];
   call.at = {g.x};
@@ -810,7 +810,7 @@ typename P::real wrap_dasum_(HostFunction& host, const void* caller, const Int* 
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dasum_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dasum_on_gpu, on_host));
   return result;
 }
 
@@ -830,7 +830,7 @@ typename P::real wrap_cblas_dasum(HostFunction& host, const void* caller, Int n,
     result = routine(n, place<const typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &dasum_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dasum_on_gpu, on_host));
   return result;
 }
 
@@ -844,7 +844,7 @@ struct Idamax : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Idamax& g) noexcept {
+Call describe(Idamax& g) noexcept {
   Call call;
   call.routine = &idamax_routines[g.type];
   call.at = {g.x};
@@ -885,7 +885,7 @@ Int wrap_idamax_(HostFunction& host, const void* caller, const Int* n, const typ
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &idamax_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &idamax_on_gpu, on_host));
   if (g.on_gpu) result = static_cast<Int>(on_gpu);
   return result;
 }
@@ -907,7 +907,7 @@ std::size_t wrap_cblas_idamax(HostFunction& host, const void* caller, Int n, con
     result = routine(n, place<const typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &idamax_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &idamax_on_gpu, on_host));
   if (g.on_gpu) result = static_cast<std::size_t>((on_gpu - 1));
   return result;
 }
@@ -926,7 +926,7 @@ struct Drot : Arguments {
   Value s;
 };
 
-Call describe(const Drot& g) noexcept {
+Call describe(Drot& g) noexcept {
   Call call;
   call.routine = &drot_routines[g.type];
   call.at = {g.x, g.y};
@@ -975,7 +975,7 @@ void wrap_drot_(HostFunction& host, const void* caller, const Int* n, typename P
         handed<const typename P::real*>(c_copy), handed<const typename P::real*>(s_copy));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &drot_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &drot_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1000,7 +1000,7 @@ void wrap_cblas_drot(HostFunction& host, const void* caller, Int n, typename P::
         handed<typename P::real>(s_copy));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &drot_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &drot_on_gpu, on_host));
 }
 
 // ---- rotm: line 149
@@ -1016,7 +1016,7 @@ struct Rotm : Arguments {
   const void* param = nullptr;
 };
 
-Call describe(const Rotm& g) noexcept {
+Call describe(Rotm& g) noexcept {
   Call call;
   call.routine = &rotm_routines[g.type];
   call.at = {g.x, g.y};
@@ -1062,7 +1062,7 @@ void wrap_drotm_(HostFunction& host, const void* caller, const Int* n, typename 
     routine(&n_copy, place<typename P::scalar>(at[0]), &incx_copy, place<typename P::scalar>(at[1]), &incy_copy, param_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &rotm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &rotm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1085,7 +1085,7 @@ void wrap_cblas_drotm(HostFunction& host, const void* caller, Int n, typename P:
     routine(n, place<typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]), incy, param_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &rotm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &rotm_on_gpu, on_host));
 }
 
 // ---- rotg: line 155

@@ -68,7 +68,7 @@ struct Gemv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Gemv& g) noexcept {
+Call describe(Gemv& g) noexcept {
   Call call;
   call.routine = &gemv_routines[g.type];
   call.at = {g.a, g.x, g.y};
@@ -136,7 +136,7 @@ void wrap_dgemv_(HostFunction& host, const void* caller, const char* trans, cons
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &gemv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gemv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -173,7 +173,7 @@ void wrap_cblas_dgemv(HostFunction& host, const void* caller, int order, int tra
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &gemv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gemv_on_gpu, on_host));
 }
 
 // ---- gbmv: line 201
@@ -196,7 +196,7 @@ struct Gbmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Gbmv& g) noexcept {
+Call describe(Gbmv& g) noexcept {
   Call call;
   call.routine = &gbmv_routines[g.type];
   call.at = {g.a, g.x, g.y};
@@ -270,7 +270,7 @@ void wrap_dgbmv_(HostFunction& host, const void* caller, const char* trans, cons
         handed<const typename P::scalar*>(beta_copy), place<typename P::scalar>(at[2]), &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &gbmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gbmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -310,7 +310,7 @@ void wrap_cblas_dgbmv(HostFunction& host, const void* caller, int order, int tra
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &gbmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gbmv_on_gpu, on_host));
 }
 
 // ---- symv: line 216
@@ -330,7 +330,7 @@ struct Symv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Symv& g) noexcept {
+Call describe(Symv& g) noexcept {
   Call call;
   call.routine = &symv_routines[g.type];
   call.at = {g.a, g.x, g.y};
@@ -393,7 +393,7 @@ void wrap_dsymv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &symv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &symv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -424,7 +424,7 @@ void wrap_cblas_dsymv(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &symv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &symv_on_gpu, on_host));
 }
 
 // ---- hemv: line 229
@@ -444,7 +444,7 @@ struct Hemv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Hemv& g) noexcept {
+Call describe(Hemv& g) noexcept {
   Call call;
   call.routine = &hemv_routines[g.type];
   call.at = {g.a, g.x, g.y};
@@ -507,7 +507,7 @@ void wrap_zhemv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hemv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hemv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -538,7 +538,7 @@ void wrap_cblas_zhemv(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hemv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hemv_on_gpu, on_host));
 }
 
 // ---- sbmv: line 242
@@ -559,7 +559,7 @@ struct Sbmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Sbmv& g) noexcept {
+Call describe(Sbmv& g) noexcept {
   Call call;
   call.routine = &sbmv_routines[g.type];
   call.at = {g.a, g.x, g.y};
@@ -625,7 +625,7 @@ void wrap_dsbmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &sbmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &sbmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -657,7 +657,7 @@ void wrap_cblas_dsbmv(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &sbmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &sbmv_on_gpu, on_host));
 }
 
 // ---- hbmv: line 255
@@ -678,7 +678,7 @@ struct Hbmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Hbmv& g) noexcept {
+Call describe(Hbmv& g) noexcept {
   Call call;
   call.routine = &hbmv_routines[g.type];
   call.at = {g.a, g.x, g.y};
@@ -744,7 +744,7 @@ void wrap_zhbmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hbmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hbmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -776,7 +776,7 @@ void wrap_cblas_zhbmv(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hbmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hbmv_on_gpu, on_host));
 }
 
 // ---- spmv: line 268
@@ -795,7 +795,7 @@ struct Spmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Spmv& g) noexcept {
+Call describe(Spmv& g) noexcept {
   Call call;
   call.routine = &spmv_routines[g.type];
   call.at = {g.ap, g.x, g.y};
@@ -854,7 +854,7 @@ void wrap_dspmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &spmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -884,7 +884,7 @@ void wrap_cblas_dspmv(HostFunction& host, const void* caller, int order, int upl
         incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &spmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spmv_on_gpu, on_host));
 }
 
 // ---- hpmv: line 281
@@ -903,7 +903,7 @@ struct Hpmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(const Hpmv& g) noexcept {
+Call describe(Hpmv& g) noexcept {
   Call call;
   call.routine = &hpmv_routines[g.type];
   call.at = {g.ap, g.x, g.y};
@@ -962,7 +962,7 @@ void wrap_zhpmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hpmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -992,7 +992,7 @@ void wrap_cblas_zhpmv(HostFunction& host, const void* caller, int order, int upl
         incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hpmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpmv_on_gpu, on_host));
 }
 
 // ---- trmv: line 294
@@ -1010,7 +1010,7 @@ struct Trmv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Trmv& g) noexcept {
+Call describe(Trmv& g) noexcept {
   Call call;
   call.routine = &trmv_routines[g.type];
   call.at = {g.a, g.x};
@@ -1067,7 +1067,7 @@ void wrap_dtrmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incx_copy, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &trmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1097,7 +1097,7 @@ void wrap_cblas_dtrmv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, place<const typename P::scalar>(at[0]), lda, place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &trmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trmv_on_gpu, on_host));
 }
 
 // ---- tbmv: line 309
@@ -1116,7 +1116,7 @@ struct Tbmv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Tbmv& g) noexcept {
+Call describe(Tbmv& g) noexcept {
   Call call;
   call.routine = &tbmv_routines[g.type];
   call.at = {g.a, g.x};
@@ -1177,7 +1177,7 @@ void wrap_dtbmv_(HostFunction& host, const void* caller, const char* uplo, const
         place<typename P::scalar>(at[1]), &incx_copy, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &tbmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tbmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1208,7 +1208,7 @@ void wrap_cblas_dtbmv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, k, place<const typename P::scalar>(at[0]), lda, place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &tbmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tbmv_on_gpu, on_host));
 }
 
 // ---- tpmv: line 324
@@ -1225,7 +1225,7 @@ struct Tpmv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Tpmv& g) noexcept {
+Call describe(Tpmv& g) noexcept {
   Call call;
   call.routine = &tpmv_routines[g.type];
   call.at = {g.ap, g.x};
@@ -1279,7 +1279,7 @@ void wrap_dtpmv_(HostFunction& host, const void* caller, const char* uplo, const
         1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &tpmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tpmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1308,7 +1308,7 @@ void wrap_cblas_dtpmv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, place<const typename P::scalar>(at[0]), place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &tpmv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tpmv_on_gpu, on_host));
 }
 
 // ---- trsv: line 337
@@ -1326,7 +1326,7 @@ struct Trsv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Trsv& g) noexcept {
+Call describe(Trsv& g) noexcept {
   Call call;
   call.routine = &trsv_routines[g.type];
   call.at = {g.a, g.x};
@@ -1383,7 +1383,7 @@ void wrap_dtrsv_(HostFunction& host, const void* caller, const char* uplo, const
         &incx_copy, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &trsv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trsv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1413,7 +1413,7 @@ void wrap_cblas_dtrsv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, place<const typename P::scalar>(at[0]), lda, place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &trsv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trsv_on_gpu, on_host));
 }
 
 // ---- tbsv: line 352
@@ -1432,7 +1432,7 @@ struct Tbsv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Tbsv& g) noexcept {
+Call describe(Tbsv& g) noexcept {
   Call call;
   call.routine = &tbsv_routines[g.type];
   call.at = {g.a, g.x};
@@ -1493,7 +1493,7 @@ void wrap_dtbsv_(HostFunction& host, const void* caller, const char* uplo, const
         place<typename P::scalar>(at[1]), &incx_copy, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &tbsv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tbsv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1524,7 +1524,7 @@ void wrap_cblas_dtbsv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, k, place<const typename P::scalar>(at[0]), lda, place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &tbsv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tbsv_on_gpu, on_host));
 }
 
 // ---- tpsv: line 367
@@ -1541,7 +1541,7 @@ struct Tpsv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(const Tpsv& g) noexcept {
+Call describe(Tpsv& g) noexcept {
   Call call;
   call.routine = &tpsv_routines[g.type];
   call.at = {g.ap, g.x};
@@ -1595,7 +1595,7 @@ void wrap_dtpsv_(HostFunction& host, const void* caller, const char* uplo, const
         1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &tpsv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tpsv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1624,7 +1624,7 @@ void wrap_cblas_dtpsv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, place<const typename P::scalar>(at[0]), place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &tpsv_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tpsv_on_gpu, on_host));
 }
 
 // ---- ger: line 380
@@ -1643,7 +1643,7 @@ struct Ger : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(const Ger& g) noexcept {
+Call describe(Ger& g) noexcept {
   Call call;
   call.routine = &ger_routines[g.type];
   call.at = {g.x, g.y, g.a};
@@ -1701,7 +1701,7 @@ void wrap_dger_(HostFunction& host, const void* caller, const Int* m, const Int*
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &ger_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &ger_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1736,7 +1736,7 @@ void wrap_cblas_dger(HostFunction& host, const void* caller, int order, Int m, I
         place<const typename P::scalar>(at[at_y]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &ger_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &ger_on_gpu, on_host));
 }
 
 // ---- geru: line 393
@@ -1755,7 +1755,7 @@ struct Geru : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(const Geru& g) noexcept {
+Call describe(Geru& g) noexcept {
   Call call;
   call.routine = &geru_routines[g.type];
   call.at = {g.x, g.y, g.a};
@@ -1813,7 +1813,7 @@ void wrap_zgeru_(HostFunction& host, const void* caller, const Int* m, const Int
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &geru_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &geru_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1848,7 +1848,7 @@ void wrap_cblas_zgeru(HostFunction& host, const void* caller, int order, Int m, 
         place<const typename P::scalar>(at[at_y]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &geru_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &geru_on_gpu, on_host));
 }
 
 // ---- gerc: line 406
@@ -1867,7 +1867,7 @@ struct Gerc : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(const Gerc& g) noexcept {
+Call describe(Gerc& g) noexcept {
   Call call;
   call.routine = &gerc_routines[g.type];
   call.at = {g.x, g.y, g.a};
@@ -1925,7 +1925,7 @@ void wrap_zgerc_(HostFunction& host, const void* caller, const Int* m, const Int
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &gerc_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gerc_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1961,7 +1961,7 @@ void wrap_cblas_zgerc(HostFunction& host, const void* caller, int order, Int m, 
         place<const typename P::scalar>(at[at_y]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &gerc_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gerc_on_gpu, on_host));
 }
 
 // ---- syr: line 420
@@ -1978,7 +1978,7 @@ struct Syr : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(const Syr& g) noexcept {
+Call describe(Syr& g) noexcept {
   Call call;
   call.routine = &syr_routines[g.type];
   call.at = {g.x, g.a};
@@ -2031,7 +2031,7 @@ void wrap_dsyr_(HostFunction& host, const void* caller, const char* uplo, const 
         place<typename P::scalar>(at[1]), &lda_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &syr_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2057,7 +2057,7 @@ void wrap_cblas_dsyr(HostFunction& host, const void* caller, int order, int uplo
         lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &syr_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr_on_gpu, on_host));
 }
 
 // ---- her: line 431
@@ -2074,7 +2074,7 @@ struct Her : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(const Her& g) noexcept {
+Call describe(Her& g) noexcept {
   Call call;
   call.routine = &her_routines[g.type];
   call.at = {g.x, g.a};
@@ -2127,7 +2127,7 @@ void wrap_zher_(HostFunction& host, const void* caller, const char* uplo, const 
         place<typename P::scalar>(at[1]), &lda_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &her_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2153,7 +2153,7 @@ void wrap_cblas_zher(HostFunction& host, const void* caller, int order, int uplo
         lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &her_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her_on_gpu, on_host));
 }
 
 // ---- spr: line 442
@@ -2169,7 +2169,7 @@ struct Spr : Arguments {
   const void* ap = nullptr;
 };
 
-Call describe(const Spr& g) noexcept {
+Call describe(Spr& g) noexcept {
   Call call;
   call.routine = &spr_routines[g.type];
   call.at = {g.x, g.ap};
@@ -2218,7 +2218,7 @@ void wrap_dspr_(HostFunction& host, const void* caller, const char* uplo, const 
         place<typename P::scalar>(at[1]), 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &spr_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spr_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2242,7 +2242,7 @@ void wrap_cblas_dspr(HostFunction& host, const void* caller, int order, int uplo
     routine(order, uplo, n, handed<typename P::value>(alpha_copy), place<const typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &spr_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spr_on_gpu, on_host));
 }
 
 // ---- hpr: line 453
@@ -2258,7 +2258,7 @@ struct Hpr : Arguments {
   const void* ap = nullptr;
 };
 
-Call describe(const Hpr& g) noexcept {
+Call describe(Hpr& g) noexcept {
   Call call;
   call.routine = &hpr_routines[g.type];
   call.at = {g.x, g.ap};
@@ -2307,7 +2307,7 @@ void wrap_zhpr_(HostFunction& host, const void* caller, const char* uplo, const 
         place<typename P::scalar>(at[1]), 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hpr_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpr_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2331,7 +2331,7 @@ void wrap_cblas_zhpr(HostFunction& host, const void* caller, int order, int uplo
     routine(order, uplo, n, handed<typename P::real>(alpha_copy), place<const typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hpr_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpr_on_gpu, on_host));
 }
 
 // ---- syr2: line 464
@@ -2350,7 +2350,7 @@ struct Syr2 : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(const Syr2& g) noexcept {
+Call describe(Syr2& g) noexcept {
   Call call;
   call.routine = &syr2_routines[g.type];
   call.at = {g.x, g.y, g.a};
@@ -2408,7 +2408,7 @@ void wrap_dsyr2_(HostFunction& host, const void* caller, const char* uplo, const
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &syr2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr2_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2436,7 +2436,7 @@ void wrap_cblas_dsyr2(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &syr2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr2_on_gpu, on_host));
 }
 
 // ---- her2: line 477
@@ -2455,7 +2455,7 @@ struct Her2 : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(const Her2& g) noexcept {
+Call describe(Her2& g) noexcept {
   Call call;
   call.routine = &her2_routines[g.type];
   call.at = {g.x, g.y, g.a};
@@ -2513,7 +2513,7 @@ void wrap_zher2_(HostFunction& host, const void* caller, const char* uplo, const
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &her2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her2_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2541,7 +2541,7 @@ void wrap_cblas_zher2(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &her2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her2_on_gpu, on_host));
 }
 
 // ---- spr2: line 490
@@ -2559,7 +2559,7 @@ struct Spr2 : Arguments {
   const void* ap = nullptr;
 };
 
-Call describe(const Spr2& g) noexcept {
+Call describe(Spr2& g) noexcept {
   Call call;
   call.routine = &spr2_routines[g.type];
   call.at = {g.x, g.y, g.ap};
@@ -2614,7 +2614,7 @@ void wrap_dspr2_(HostFunction& host, const void* caller, const char* uplo, const
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &spr2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spr2_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2641,7 +2641,7 @@ void wrap_cblas_dspr2(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incy, place<typename P::scalar>(at[2]));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &spr2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spr2_on_gpu, on_host));
 }
 
 // ---- hpr2: line 503
@@ -2659,7 +2659,7 @@ struct Hpr2 : Arguments {
   const void* ap = nullptr;
 };
 
-Call describe(const Hpr2& g) noexcept {
+Call describe(Hpr2& g) noexcept {
   Call call;
   call.routine = &hpr2_routines[g.type];
   call.at = {g.x, g.y, g.ap};
@@ -2714,7 +2714,7 @@ void wrap_zhpr2_(HostFunction& host, const void* caller, const char* uplo, const
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hpr2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpr2_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2741,7 +2741,7 @@ void wrap_cblas_zhpr2(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incy, place<typename P::scalar>(at[2]));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hpr2_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpr2_on_gpu, on_host));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ struct Gemm : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(const Gemm& g) noexcept {
+Call describe(Gemm& g) noexcept {
   Call call;
   call.routine = &gemm_routines[g.type];
   call.at = {g.a, g.b, g.c};
@@ -142,7 +142,7 @@ void wrap_dgemm_(HostFunction& host, const void* caller, const char* transa, con
         handed<const typename P::scalar*>(beta_copy), place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &gemm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -184,7 +184,7 @@ void wrap_cblas_dgemm(HostFunction& host, const void* caller, int order, int tra
         place<const typename P::scalar>(at[at_b]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &gemm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host));
 }
 
 // ---- symm: line 536
@@ -206,7 +206,7 @@ struct Symm : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(const Symm& g) noexcept {
+Call describe(Symm& g) noexcept {
   Call call;
   call.routine = &symm_routines[g.type];
   call.at = {g.a, g.b, g.c};
@@ -276,7 +276,7 @@ void wrap_dsymm_(HostFunction& host, const void* caller, const char* side, const
         place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &symm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -313,7 +313,7 @@ void wrap_cblas_dsymm(HostFunction& host, const void* caller, int order, int sid
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &symm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host));
 }
 
 // ---- hemm: line 551
@@ -335,7 +335,7 @@ struct Hemm : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(const Hemm& g) noexcept {
+Call describe(Hemm& g) noexcept {
   Call call;
   call.routine = &hemm_routines[g.type];
   call.at = {g.a, g.b, g.c};
@@ -405,7 +405,7 @@ void wrap_zhemm_(HostFunction& host, const void* caller, const char* side, const
         place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hemm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -442,7 +442,7 @@ void wrap_cblas_zhemm(HostFunction& host, const void* caller, int order, int sid
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &hemm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host));
 }
 
 // ---- syrk: line 565
@@ -462,7 +462,7 @@ struct Syrk : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(const Syrk& g) noexcept {
+Call describe(Syrk& g) noexcept {
   Call call;
   call.routine = &syrk_routines[g.type];
   call.at = {g.a, g.c};
@@ -525,7 +525,7 @@ void wrap_dsyrk_(HostFunction& host, const void* caller, const char* uplo, const
         &lda_copy, handed<const typename P::scalar*>(beta_copy), place<typename P::scalar>(at[1]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &syrk_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -560,7 +560,7 @@ void wrap_cblas_dsyrk(HostFunction& host, const void* caller, int order, int upl
         handed<typename P::value>(beta_copy), place<typename P::scalar>(at[1]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &syrk_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host));
 }
 
 // ---- herk: line 581
@@ -580,7 +580,7 @@ struct Herk : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(const Herk& g) noexcept {
+Call describe(Herk& g) noexcept {
   Call call;
   call.routine = &herk_routines[g.type];
   call.at = {g.a, g.c};
@@ -643,7 +643,7 @@ void wrap_zherk_(HostFunction& host, const void* caller, const char* uplo, const
         &lda_copy, handed<const typename P::real*>(beta_copy), place<typename P::scalar>(at[1]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &herk_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -676,7 +676,7 @@ void wrap_cblas_zherk(HostFunction& host, const void* caller, int order, int upl
         handed<typename P::real>(beta_copy), place<typename P::scalar>(at[1]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &herk_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host));
 }
 
 // ---- syr2k: line 596
@@ -698,7 +698,7 @@ struct Syr2k : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(const Syr2k& g) noexcept {
+Call describe(Syr2k& g) noexcept {
   Call call;
   call.routine = &syr2k_routines[g.type];
   call.at = {g.a, g.b, g.c};
@@ -767,7 +767,7 @@ void wrap_dsyr2k_(HostFunction& host, const void* caller, const char* uplo, cons
         place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &syr2k_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -805,7 +805,7 @@ void wrap_cblas_dsyr2k(HostFunction& host, const void* caller, int order, int up
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &syr2k_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host));
 }
 
 // ---- her2k: line 613
@@ -827,7 +827,7 @@ struct Her2k : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(const Her2k& g) noexcept {
+Call describe(Her2k& g) noexcept {
   Call call;
   call.routine = &her2k_routines[g.type];
   call.at = {g.a, g.b, g.c};
@@ -896,7 +896,7 @@ void wrap_zher2k_(HostFunction& host, const void* caller, const char* uplo, cons
         &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &her2k_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -933,7 +933,7 @@ void wrap_cblas_zher2k(HostFunction& host, const void* caller, int order, int up
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::real>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &her2k_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host));
 }
 
 // ---- trmm: line 627
@@ -954,7 +954,7 @@ struct Trmm : Arguments {
   std::int64_t ldb = 0;
 };
 
-Call describe(const Trmm& g) noexcept {
+Call describe(Trmm& g) noexcept {
   Call call;
   call.routine = &trmm_routines[g.type];
   call.at = {g.a, g.b};
@@ -1021,7 +1021,7 @@ void wrap_dtrmm_(HostFunction& host, const void* caller, const char* side, const
         place<const typename P::scalar>(at[0]), &lda_copy, place<typename P::scalar>(at[1]), &ldb_copy, 1, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &trmm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1055,7 +1055,7 @@ void wrap_cblas_dtrmm(HostFunction& host, const void* caller, int order, int sid
         place<typename P::scalar>(at[1]), ldb);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &trmm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host));
 }
 
 // ---- trsm: line 641
@@ -1076,7 +1076,7 @@ struct Trsm : Arguments {
   std::int64_t ldb = 0;
 };
 
-Call describe(const Trsm& g) noexcept {
+Call describe(Trsm& g) noexcept {
   Call call;
   call.routine = &trsm_routines[g.type];
   call.at = {g.a, g.b};
@@ -1143,7 +1143,7 @@ void wrap_dtrsm_(HostFunction& host, const void* caller, const char* side, const
         place<const typename P::scalar>(at[0]), &lda_copy, place<typename P::scalar>(at[1]), &ldb_copy, 1, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &trsm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1177,7 +1177,7 @@ void wrap_cblas_dtrsm(HostFunction& host, const void* caller, int order, int sid
         place<typename P::scalar>(at[1]), ldb);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, &trsm_on_gpu, on_host));
+  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host));
 }
 
 }  // namespace
