@@ -113,6 +113,7 @@ namespace semcache::blas {
 bool is_within_call() noexcept { return within; }
 void enter_passed_through(Routine&) noexcept { within = true; }
 void leave_passed_through() noexcept { within = false; }
+bool enter_small(Routine&, double, double) noexcept { return false; }
 
 void carry_out(const Call& call, const Routines& routines) noexcept {
   within = true;

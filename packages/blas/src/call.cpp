@@ -28,6 +28,12 @@ bool writes_what_another_uses(const Call& call) noexcept {
   return false;
 }
 
+/// Small calls are common, and shall cost nothing. Even if all their bytes are on the device, they do not pay there.
+bool is_small(double operations, double bytes) noexcept {
+  constexpr Rates r;
+  return operations + bytes * (r.host_operations / r.link_bytes) <= r.launch_seconds * r.host_operations;
+}
+
 /// What can be said without a look at the memory; on_device: nothing is against it.
 Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   if (call.refused != Verdict::on_device) return call.refused;
@@ -38,10 +44,9 @@ Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   facts.device_runs = device_is_there(Start::no, why_not);
   if (!facts.device_runs && why_not != Verdict::not_started_yet) return why_not;
   if (writes_what_another_uses(call)) return Verdict::operands_overlap;
-  // Small calls are common, and shall cost nothing. All their bytes may be on the device, and yet that does not pay.
-  Facts at_best = facts;
-  for (std::size_t i = 0; i < call.count; ++i) at_best.missing_on_host += call.operands[i].span();
-  return facts.asked == Offload::automatic && decide(at_best).verdict == Verdict::too_little_work ? Verdict::too_little_work : Verdict::on_device;
+  double bytes = 0;
+  for (std::size_t i = 0; i < call.count; ++i) bytes += static_cast<double>(call.operands[i].span());
+  return facts.asked == Offload::automatic && is_small(facts.operations, bytes) ? Verdict::too_little_work : Verdict::on_device;
 }
 
 Verdict verdict_of(const Places& places, Facts& facts) {
@@ -83,6 +88,16 @@ void enter_passed_through(Routine& routine) noexcept {
   within_call = true;
 }
 void leave_passed_through() noexcept { within_call = false; }
+
+bool enter_small(Routine& routine, double operations, double bytes) noexcept {
+  const Offload asked = settings().offload;
+  if (asked == Offload::always || !is_small(operations, bytes)) return false;
+  Verdict why = Verdict::off;
+  if (asked == Offload::automatic && (device_is_there(Start::no, why) || why == Verdict::not_started_yet)) why = Verdict::too_little_work;
+  count(routine, why);
+  within_call = true;
+  return true;
+}
 
 void carry_out(const Call& call, const Routines& routines) noexcept {
   within_call = true;

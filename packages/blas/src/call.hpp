@@ -43,5 +43,7 @@ void carry_out(const Call& call, const Routines& routines) noexcept;
 /// Around a routine that is always passed on: it is counted, and the calls that it makes itself are not.
 void enter_passed_through(Routine& routine) noexcept;
 void leave_passed_through() noexcept;
+/// The same for a call that is too small for any device. @return false if it is not, or devices are to compute all calls
+[[nodiscard]] bool enter_small(Routine& routine, double operations, double bytes) noexcept;
 
 }  // namespace semcache::blas

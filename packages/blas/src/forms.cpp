@@ -14,7 +14,7 @@ void copy_on_gpu(const runtime::Stream& stream, void* to, const void* from, std:
   static Copy* const copy = [] {
     constexpr const char* names[] = {"libcuda.so.1"};
     Copy* found = nullptr;
-    linalg::find(linalg::load("the CUDA driver", names, "Install the driver of the GPU"), "the CUDA driver", found, "cuMemcpyDtoDAsync_v2");
+    linalg::find(linalg::load("the CUDA driver", names, "Install NVIDIA's driver"), "the CUDA driver", found, "cuMemcpyDtoDAsync_v2");
     return found;
   }();
   const auto number = [](const void* at) { return static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(at)); };

@@ -8,7 +8,6 @@
 #include "host_library.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <complex>
 #include <cstring>
 #include <initializer_list>
@@ -67,7 +66,7 @@ struct Arguments {
 
 // ---- arguments
 
-inline char upper(char letter) noexcept { return static_cast<char>(std::toupper(static_cast<unsigned char>(letter))); }
+inline char upper(char letter) noexcept { return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter; }
 inline bool one_of(char letter, const char* letters) noexcept { return letter != '\0' && std::strchr(letters, letter) != nullptr; }
 inline char flipped(char letter, char one, char other) noexcept { return letter == one ? other : letter == other ? one : letter; }
 template <class A, class B>
@@ -140,16 +139,12 @@ inline Operand formed(const Operand& operand, Form& form, const Form& what) noex
 }
 
 inline void add(Call& call, const Operand& operand) noexcept { call.operands[call.count++] = operand; }
-inline Call refuse(Call& call, Verdict why) noexcept {
-  call.refused = why;
-  return call;
-}
+inline void refuse(Call& call, Verdict why) noexcept { call.refused = why; }
 /// Refuses operands at null.
-inline Call checked(Call& call) noexcept {
+inline void check_addresses(Call& call) noexcept {
   for (std::size_t i = 0; i < call.count; ++i) {
     if (call.operands[i].address == nullptr && !call.operands[i].empty()) call.refused = Verdict::nothing_to_compute;
   }
-  return call;
 }
 
 // ---- carrying it out
@@ -187,6 +182,22 @@ class PassedThrough {
   ~PassedThrough() { leave_passed_through(); }
   PassedThrough(const PassedThrough&) = delete;
   PassedThrough& operator=(const PassedThrough&) = delete;
+};
+
+/// Passes on a call that is too small for any device, unless devices are to compute all calls: a call of ten elements takes as long as its wrapper. It
+/// is counted. While this object lives, the thread is in a routine.
+class SmallCall {
+ public:
+  SmallCall(Routine& routine, double operations, double bytes) noexcept : small_(enter_small(routine, operations, bytes)) {}
+  ~SmallCall() {
+    if (small_) leave_passed_through();
+  }
+  explicit operator bool() const noexcept { return small_; }
+  SmallCall(const SmallCall&) = delete;
+  SmallCall& operator=(const SmallCall&) = delete;
+
+ private:
+  bool small_;
 };
 
 #define SEMCACHE_CALLER __builtin_return_address(0)

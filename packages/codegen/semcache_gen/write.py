@@ -247,13 +247,32 @@ class RoutineText:
         return self.routine.work or "0"
 
     @property
+    def cannot_be_wrong(self):
+        """Are there no arguments that the host's routine would refuse? Then small calls are passed on at once."""
+        return not self.routine.requires and not any(o.storage == "leading" for o in self.routine.operands.values()) and bool(self.routine.work)
+
+    @property
+    def span(self):
+        """How many bytes the operands span at most, as a number of double precision."""
+        spans = []
+        for o in self.routine.ordered:
+            elements = f"as_double({o.rows})" + (f" * as_double({o.columns})" if o.columns else "")
+            if o.storage == "increment":
+                elements += f" * as_double(abs_of({o.step}))"
+            spans.append(f"{elements} * {self.bytes_of(o)}".replace("g.type", "P::type"))
+        return " + ".join(spans)
+
+    def bytes_of(self, o):
+        return f"bytes_of_{o.type.base}[g.type]" if o.type.base in self.library.families else f"sizeof({self.element(o)})"
+
+    @property
     def addresses(self):
         return [f"g.{o.name}" for o in self.routine.ordered]
 
     @property
     def operands(self):
         for o in self.routine.ordered:
-            size = f"bytes_of_{o.type.base}[g.type]" if o.type.base in self.library.families else f"sizeof({Types(self.library).base(o.type)})"
+            size = self.bytes_of(o)
             mode = self.mode(o)
             if o.storage == "packed":
                 text = f"packed(g.{o.name}, {o.rows}, {size}, {mode})"

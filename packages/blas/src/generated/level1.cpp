@@ -63,8 +63,7 @@ struct Axpy : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Axpy& g) noexcept {
-  Call call;
+void describe(Axpy& g, Call& call) noexcept {
   call.routine = &axpy_routines[g.type];
   call.at = {g.x, g.y};
   if (g.refused != Verdict::on_device) {
@@ -76,7 +75,7 @@ Call describe(Axpy& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((2 * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void axpy_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -104,12 +103,15 @@ void wrap_daxpy_(HostFunction& host, const void* caller, const Int* n, const typ
   g.incx = incx_copy;
   g.y = y;
   g.incy = incy_copy;
+  if (const SmallCall small(axpy_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, alpha, x, incx, y, incy);
   const auto on_host = [&](const void* const* at) {
     routine(&n_copy, handed<const typename P::scalar*>(alpha_copy), place<const typename P::scalar>(at[0]), &incx_copy,
         place<typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &axpy_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &axpy_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -127,11 +129,14 @@ void wrap_cblas_daxpy(HostFunction& host, const void* caller, Int n, typename P:
   g.incx = incx;
   g.y = y;
   g.incy = incy;
+  if (const SmallCall small(axpy_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, alpha, x, incx, y, incy);
   const auto on_host = [&](const void* const* at) {
     routine(n, handed<typename P::value>(alpha_copy), place<const typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &axpy_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &axpy_on_gpu, on_host));
 }
 
 // ---- scal: line 50
@@ -145,8 +150,7 @@ struct Scal : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Scal& g) noexcept {
-  Call call;
+void describe(Scal& g, Call& call) noexcept {
   call.routine = &scal_routines[g.type];
   call.at = {g.x};
   if (g.refused != Verdict::on_device) {
@@ -157,7 +161,7 @@ Call describe(Scal& g) noexcept {
   if (!all_fit({g.n, g.incx})) return refuse(call, Verdict::too_large);
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (as_double(g.n));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void scal_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -181,11 +185,14 @@ void wrap_dscal_(HostFunction& host, const void* caller, const Int* n, const typ
   g.alpha = Value(alpha_copy);
   g.x = x;
   g.incx = incx_copy;
+  if (const SmallCall small(scal_routines[P::type], as_double(g.n), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, alpha, x, incx);
   const auto on_host = [&](const void* const* at) {
     routine(&n_copy, handed<const typename P::scalar*>(alpha_copy), place<typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &scal_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &scal_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -200,11 +207,14 @@ void wrap_cblas_dscal(HostFunction& host, const void* caller, Int n, typename P:
   g.alpha = Value(alpha_copy);
   g.x = x;
   g.incx = incx;
+  if (const SmallCall small(scal_routines[P::type], as_double(g.n), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, alpha, x, incx);
   const auto on_host = [&](const void* const* at) {
     routine(n, handed<typename P::value>(alpha_copy), place<typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &scal_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &scal_on_gpu, on_host));
 }
 
 // ---- zdscal: line 58
@@ -218,8 +228,7 @@ struct Zdscal : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Zdscal& g) noexcept {
-  Call call;
+void describe(Zdscal& g, Call& call) noexcept {
   call.routine = &zdscal_routines[g.type];
   call.at = {g.x};
   if (g.refused != Verdict::on_device) {
@@ -230,7 +239,7 @@ Call describe(Zdscal& g) noexcept {
   if (!all_fit({g.n, g.incx})) return refuse(call, Verdict::too_large);
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (as_double(g.n));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void zdscal_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -254,11 +263,14 @@ void wrap_zdscal_(HostFunction& host, const void* caller, const Int* n, const ty
   g.alpha = Value(alpha_copy);
   g.x = x;
   g.incx = incx_copy;
+  if (const SmallCall small(zdscal_routines[P::type], as_double(g.n), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, alpha, x, incx);
   const auto on_host = [&](const void* const* at) {
     routine(&n_copy, handed<const typename P::real*>(alpha_copy), place<typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &zdscal_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &zdscal_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -273,11 +285,14 @@ void wrap_cblas_zdscal(HostFunction& host, const void* caller, Int n, typename P
   g.alpha = Value(alpha_copy);
   g.x = x;
   g.incx = incx;
+  if (const SmallCall small(zdscal_routines[P::type], as_double(g.n), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, alpha, x, incx);
   const auto on_host = [&](const void* const* at) {
     routine(n, handed<typename P::real>(alpha_copy), place<typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &zdscal_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &zdscal_on_gpu, on_host));
 }
 
 // ---- copy: line 67
@@ -292,8 +307,7 @@ struct Copy : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Copy& g) noexcept {
-  Call call;
+void describe(Copy& g, Call& call) noexcept {
   call.routine = &copy_routines[g.type];
   call.at = {g.x, g.y};
   if (g.refused != Verdict::on_device) {
@@ -305,7 +319,7 @@ Call describe(Copy& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (as_double(g.n));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::overwrite));
-  return checked(call);
+  check_addresses(call);
 }
 
 void copy_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -331,11 +345,14 @@ void wrap_dcopy_(HostFunction& host, const void* caller, const Int* n, const typ
   g.incx = incx_copy;
   g.y = y;
   g.incy = incy_copy;
+  if (const SmallCall small(copy_routines[P::type], as_double(g.n), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
   const auto on_host = [&](const void* const* at) {
     routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &copy_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &copy_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -350,11 +367,14 @@ void wrap_cblas_dcopy(HostFunction& host, const void* caller, Int n, const typen
   g.incx = incx;
   g.y = y;
   g.incy = incy;
+  if (const SmallCall small(copy_routines[P::type], as_double(g.n), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
   const auto on_host = [&](const void* const* at) {
     routine(n, place<const typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &copy_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &copy_on_gpu, on_host));
 }
 
 // ---- swap: line 76
@@ -369,8 +389,7 @@ struct Swap : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Swap& g) noexcept {
-  Call call;
+void describe(Swap& g, Call& call) noexcept {
   call.routine = &swap_routines[g.type];
   call.at = {g.x, g.y};
   if (g.refused != Verdict::on_device) {
@@ -382,7 +401,7 @@ Call describe(Swap& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (as_double(g.n));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void swap_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -408,11 +427,14 @@ void wrap_dswap_(HostFunction& host, const void* caller, const Int* n, typename 
   g.incx = incx_copy;
   g.y = y;
   g.incy = incy_copy;
+  if (const SmallCall small(swap_routines[P::type], as_double(g.n), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
   const auto on_host = [&](const void* const* at) {
     routine(&n_copy, place<typename P::scalar>(at[0]), &incx_copy, place<typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &swap_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &swap_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -427,11 +449,14 @@ void wrap_cblas_dswap(HostFunction& host, const void* caller, Int n, typename P:
   g.incx = incx;
   g.y = y;
   g.incy = incy;
+  if (const SmallCall small(swap_routines[P::type], as_double(g.n), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
   const auto on_host = [&](const void* const* at) {
     routine(n, place<typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &swap_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &swap_on_gpu, on_host));
 }
 
 // ---- dot: line 85
@@ -446,8 +471,7 @@ struct Dot : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Dot& g) noexcept {
-  Call call;
+void describe(Dot& g, Call& call) noexcept {
   call.routine = &dot_routines[g.type];
   call.at = {g.x, g.y};
   if (g.refused != Verdict::on_device) {
@@ -459,7 +483,7 @@ Call describe(Dot& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((2 * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
-  return checked(call);
+  check_addresses(call);
 }
 
 void dot_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -485,13 +509,16 @@ typename P::scalar wrap_ddot_(HostFunction& host, const void* caller, const Int*
   g.incx = incx_copy;
   g.y = y;
   g.incy = incy_copy;
+  if (const SmallCall small(dot_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
   typename P::scalar result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<const typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dot_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dot_on_gpu, on_host));
   return result;
 }
 
@@ -508,13 +535,16 @@ typename P::scalar wrap_cblas_ddot(HostFunction& host, const void* caller, Int n
   g.incx = incx;
   g.y = y;
   g.incy = incy;
+  if (const SmallCall small(dot_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
   typename P::scalar result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(n, place<const typename P::scalar>(at[0]), incx, place<const typename P::scalar>(at[1]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dot_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dot_on_gpu, on_host));
   return result;
 }
 
@@ -530,8 +560,7 @@ struct Dotu : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Dotu& g) noexcept {
-  Call call;
+void describe(Dotu& g, Call& call) noexcept {
   call.routine = &dotu_routines[g.type];
   call.at = {g.x, g.y};
   if (g.refused != Verdict::on_device) {
@@ -543,7 +572,7 @@ Call describe(Dotu& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((2 * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
-  return checked(call);
+  check_addresses(call);
 }
 
 void dotu_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -569,13 +598,16 @@ typename P::scalar wrap_zdotu_(HostFunction& host, const void* caller, const Int
   g.incx = incx_copy;
   g.y = y;
   g.incy = incy_copy;
+  if (const SmallCall small(dotu_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
   typename P::scalar result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<const typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dotu_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dotu_on_gpu, on_host));
   return result;
 }
 
@@ -592,13 +624,16 @@ void wrap_cblas_zdotu_sub(HostFunction& host, const void* caller, Int n, const t
   g.incx = incx;
   g.y = y;
   g.incy = incy;
+  if (const SmallCall small(dotu_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy, dotu);
   typename P::scalar result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     routine(n, place<const typename P::scalar>(at[0]), incx, place<const typename P::scalar>(at[1]), incy, &result);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dotu_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dotu_on_gpu, on_host));
   *dotu = result;
 }
 
@@ -614,8 +649,7 @@ struct Dotc : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Dotc& g) noexcept {
-  Call call;
+void describe(Dotc& g, Call& call) noexcept {
   call.routine = &dotc_routines[g.type];
   call.at = {g.x, g.y};
   if (g.refused != Verdict::on_device) {
@@ -627,7 +661,7 @@ Call describe(Dotc& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((2 * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
-  return checked(call);
+  check_addresses(call);
 }
 
 void dotc_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -653,13 +687,16 @@ typename P::scalar wrap_zdotc_(HostFunction& host, const void* caller, const Int
   g.incx = incx_copy;
   g.y = y;
   g.incy = incy_copy;
+  if (const SmallCall small(dotc_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
   typename P::scalar result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<const typename P::scalar>(at[1]), &incy_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dotc_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dotc_on_gpu, on_host));
   return result;
 }
 
@@ -676,13 +713,16 @@ void wrap_cblas_zdotc_sub(HostFunction& host, const void* caller, Int n, const t
   g.incx = incx;
   g.y = y;
   g.incy = incy;
+  if (const SmallCall small(dotc_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy, dotc);
   typename P::scalar result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     routine(n, place<const typename P::scalar>(at[0]), incx, place<const typename P::scalar>(at[1]), incy, &result);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dotc_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dotc_on_gpu, on_host));
   *dotc = result;
 }
 
@@ -696,8 +736,7 @@ struct Dnrm2 : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Dnrm2& g) noexcept {
-  Call call;
+void describe(Dnrm2& g, Call& call) noexcept {
   call.routine = &dnrm2_routines[g.type];
   call.at = {g.x};
   if (g.refused != Verdict::on_device) {
@@ -708,7 +747,7 @@ Call describe(Dnrm2& g) noexcept {
   if (!all_fit({g.n, g.incx})) return refuse(call, Verdict::too_large);
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((2 * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
-  return checked(call);
+  check_addresses(call);
 }
 
 void dnrm2_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -730,13 +769,16 @@ typename P::real wrap_dnrm2_(HostFunction& host, const void* caller, const Int* 
   g.n = n_copy;
   g.x = x;
   g.incx = incx_copy;
+  if (const SmallCall small(dnrm2_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
   typename P::real result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dnrm2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dnrm2_on_gpu, on_host));
   return result;
 }
 
@@ -750,13 +792,16 @@ typename P::real wrap_cblas_dnrm2(HostFunction& host, const void* caller, Int n,
   g.n = n;
   g.x = x;
   g.incx = incx;
+  if (const SmallCall small(dnrm2_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
   typename P::real result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(n, place<const typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dnrm2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dnrm2_on_gpu, on_host));
   return result;
 }
 
@@ -770,8 +815,7 @@ struct Dasum : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Dasum& g) noexcept {
-  Call call;
+void describe(Dasum& g, Call& call) noexcept {
   call.routine = &dasum_routines[g.type];
   call.at = {g.x};
   if (g.refused != Verdict::on_device) {
@@ -782,7 +826,7 @@ Call describe(Dasum& g) noexcept {
   if (!all_fit({g.n, g.incx})) return refuse(call, Verdict::too_large);
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((2 * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
-  return checked(call);
+  check_addresses(call);
 }
 
 void dasum_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -804,13 +848,16 @@ typename P::real wrap_dasum_(HostFunction& host, const void* caller, const Int* 
   g.n = n_copy;
   g.x = x;
   g.incx = incx_copy;
+  if (const SmallCall small(dasum_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
   typename P::real result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dasum_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dasum_on_gpu, on_host));
   return result;
 }
 
@@ -824,13 +871,16 @@ typename P::real wrap_cblas_dasum(HostFunction& host, const void* caller, Int n,
   g.n = n;
   g.x = x;
   g.incx = incx;
+  if (const SmallCall small(dasum_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
   typename P::real result{};
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(n, place<const typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &dasum_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &dasum_on_gpu, on_host));
   return result;
 }
 
@@ -844,8 +894,7 @@ struct Idamax : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Idamax& g) noexcept {
-  Call call;
+void describe(Idamax& g, Call& call) noexcept {
   call.routine = &idamax_routines[g.type];
   call.at = {g.x};
   if (g.refused != Verdict::on_device) {
@@ -856,7 +905,7 @@ Call describe(Idamax& g) noexcept {
   if (!all_fit({g.n, g.incx})) return refuse(call, Verdict::too_large);
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((2 * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
-  return checked(call);
+  check_addresses(call);
 }
 
 void idamax_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -878,6 +927,7 @@ Int wrap_idamax_(HostFunction& host, const void* caller, const Int* n, const typ
   g.n = n_copy;
   g.x = x;
   g.incx = incx_copy;
+  if (const SmallCall small(idamax_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
   Int result{};
   int on_gpu{};
   g.result = &on_gpu;
@@ -885,7 +935,9 @@ Int wrap_idamax_(HostFunction& host, const void* caller, const Int* n, const typ
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &idamax_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &idamax_on_gpu, on_host));
   if (g.on_gpu) result = static_cast<Int>(on_gpu);
   return result;
 }
@@ -900,6 +952,7 @@ std::size_t wrap_cblas_idamax(HostFunction& host, const void* caller, Int n, con
   g.n = n;
   g.x = x;
   g.incx = incx;
+  if (const SmallCall small(idamax_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
   std::size_t result{};
   int on_gpu{};
   g.result = &on_gpu;
@@ -907,7 +960,9 @@ std::size_t wrap_cblas_idamax(HostFunction& host, const void* caller, Int n, con
     result = routine(n, place<const typename P::scalar>(at[0]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &idamax_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &idamax_on_gpu, on_host));
   if (g.on_gpu) result = static_cast<std::size_t>((on_gpu - 1));
   return result;
 }
@@ -926,8 +981,7 @@ struct Drot : Arguments {
   Value s;
 };
 
-Call describe(Drot& g) noexcept {
-  Call call;
+void describe(Drot& g, Call& call) noexcept {
   call.routine = &drot_routines[g.type];
   call.at = {g.x, g.y};
   if (g.refused != Verdict::on_device) {
@@ -939,7 +993,7 @@ Call describe(Drot& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((6 * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void drot_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -970,12 +1024,15 @@ void wrap_drot_(HostFunction& host, const void* caller, const Int* n, typename P
   g.incy = incy_copy;
   g.c = Value(c_copy);
   g.s = Value(s_copy);
+  if (const SmallCall small(drot_routines[P::type], (6 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy, c, s);
   const auto on_host = [&](const void* const* at) {
     routine(&n_copy, place<typename P::scalar>(at[0]), &incx_copy, place<typename P::scalar>(at[1]), &incy_copy,
         handed<const typename P::real*>(c_copy), handed<const typename P::real*>(s_copy));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &drot_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &drot_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -995,12 +1052,15 @@ void wrap_cblas_drot(HostFunction& host, const void* caller, Int n, typename P::
   g.incy = incy;
   g.c = Value(c_copy);
   g.s = Value(s_copy);
+  if (const SmallCall small(drot_routines[P::type], (6 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy, c, s);
   const auto on_host = [&](const void* const* at) {
     routine(n, place<typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]), incy, handed<typename P::real>(c_copy),
         handed<typename P::real>(s_copy));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &drot_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &drot_on_gpu, on_host));
 }
 
 // ---- rotm: line 149
@@ -1016,8 +1076,7 @@ struct Rotm : Arguments {
   const void* param = nullptr;
 };
 
-Call describe(Rotm& g) noexcept {
-  Call call;
+void describe(Rotm& g, Call& call) noexcept {
   call.routine = &rotm_routines[g.type];
   call.at = {g.x, g.y};
   if (g.refused != Verdict::on_device) {
@@ -1029,7 +1088,7 @@ Call describe(Rotm& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((6 * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void rotm_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1058,11 +1117,14 @@ void wrap_drotm_(HostFunction& host, const void* caller, const Int* n, typename 
   g.y = y;
   g.incy = incy_copy;
   g.param = param_copy;
+  if (const SmallCall small(rotm_routines[P::type], (6 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy, param);
   const auto on_host = [&](const void* const* at) {
     routine(&n_copy, place<typename P::scalar>(at[0]), &incx_copy, place<typename P::scalar>(at[1]), &incy_copy, param_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &rotm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &rotm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1081,11 +1143,14 @@ void wrap_cblas_drotm(HostFunction& host, const void* caller, Int n, typename P:
   g.y = y;
   g.incy = incy;
   g.param = param_copy;
+  if (const SmallCall small(rotm_routines[P::type], (6 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy, param);
   const auto on_host = [&](const void* const* at) {
     routine(n, place<typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]), incy, param_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &rotm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &rotm_on_gpu, on_host));
 }
 
 // ---- rotg: line 155

@@ -68,8 +68,7 @@ struct Gemv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Gemv& g) noexcept {
-  Call call;
+void describe(Gemv& g, Call& call) noexcept {
   call.routine = &gemv_routines[g.type];
   call.at = {g.a, g.x, g.y};
   const std::int64_t nx = (g.trans == 'N' ? g.n : g.m);
@@ -90,7 +89,7 @@ Call describe(Gemv& g) noexcept {
   add(call, matrix(g.a, g.m, g.n, g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, nx, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, ny, g.incy, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void gemv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -136,7 +135,9 @@ void wrap_dgemv_(HostFunction& host, const void* caller, const char* trans, cons
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gemv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &gemv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -173,7 +174,9 @@ void wrap_cblas_dgemv(HostFunction& host, const void* caller, int order, int tra
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gemv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &gemv_on_gpu, on_host));
 }
 
 // ---- gbmv: line 201
@@ -196,8 +199,7 @@ struct Gbmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Gbmv& g) noexcept {
-  Call call;
+void describe(Gbmv& g, Call& call) noexcept {
   call.routine = &gbmv_routines[g.type];
   call.at = {g.a, g.x, g.y};
   const std::int64_t nx = (g.trans == 'N' ? g.n : g.m);
@@ -220,7 +222,7 @@ Call describe(Gbmv& g) noexcept {
   add(call, matrix(g.a, (g.kl + g.ku + 1), g.n, g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, nx, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, ny, g.incy, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void gbmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -270,7 +272,9 @@ void wrap_dgbmv_(HostFunction& host, const void* caller, const char* trans, cons
         handed<const typename P::scalar*>(beta_copy), place<typename P::scalar>(at[2]), &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gbmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &gbmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -310,7 +314,9 @@ void wrap_cblas_dgbmv(HostFunction& host, const void* caller, int order, int tra
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gbmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &gbmv_on_gpu, on_host));
 }
 
 // ---- symv: line 216
@@ -330,8 +336,7 @@ struct Symv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Symv& g) noexcept {
-  Call call;
+void describe(Symv& g, Call& call) noexcept {
   call.routine = &symv_routines[g.type];
   call.at = {g.a, g.x, g.y};
   if (g.refused != Verdict::on_device ||
@@ -349,7 +354,7 @@ Call describe(Symv& g) noexcept {
   add(call, triangle(g.uplo, matrix(g.a, g.n, g.n, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void symv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -393,7 +398,9 @@ void wrap_dsymv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &symv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &symv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -424,7 +431,9 @@ void wrap_cblas_dsymv(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &symv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &symv_on_gpu, on_host));
 }
 
 // ---- hemv: line 229
@@ -444,8 +453,7 @@ struct Hemv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Hemv& g) noexcept {
-  Call call;
+void describe(Hemv& g, Call& call) noexcept {
   call.routine = &hemv_routines[g.type];
   call.at = {g.a, g.x, g.y};
   if (g.refused != Verdict::on_device ||
@@ -463,7 +471,7 @@ Call describe(Hemv& g) noexcept {
   add(call, triangle(g.uplo, matrix(g.a, g.n, g.n, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void hemv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -507,7 +515,9 @@ void wrap_zhemv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hemv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hemv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -538,7 +548,9 @@ void wrap_cblas_zhemv(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hemv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hemv_on_gpu, on_host));
 }
 
 // ---- sbmv: line 242
@@ -559,8 +571,7 @@ struct Sbmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Sbmv& g) noexcept {
-  Call call;
+void describe(Sbmv& g, Call& call) noexcept {
   call.routine = &sbmv_routines[g.type];
   call.at = {g.a, g.x, g.y};
   if (g.refused != Verdict::on_device ||
@@ -579,7 +590,7 @@ Call describe(Sbmv& g) noexcept {
   add(call, matrix(g.a, (g.k + 0 + 1), g.n, g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void sbmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -625,7 +636,9 @@ void wrap_dsbmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &sbmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &sbmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -657,7 +670,9 @@ void wrap_cblas_dsbmv(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &sbmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &sbmv_on_gpu, on_host));
 }
 
 // ---- hbmv: line 255
@@ -678,8 +693,7 @@ struct Hbmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Hbmv& g) noexcept {
-  Call call;
+void describe(Hbmv& g, Call& call) noexcept {
   call.routine = &hbmv_routines[g.type];
   call.at = {g.a, g.x, g.y};
   if (g.refused != Verdict::on_device ||
@@ -698,7 +712,7 @@ Call describe(Hbmv& g) noexcept {
   add(call, matrix(g.a, (g.k + 0 + 1), g.n, g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void hbmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -744,7 +758,9 @@ void wrap_zhbmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hbmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hbmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -776,7 +792,9 @@ void wrap_cblas_zhbmv(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hbmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hbmv_on_gpu, on_host));
 }
 
 // ---- spmv: line 268
@@ -795,8 +813,7 @@ struct Spmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Spmv& g) noexcept {
-  Call call;
+void describe(Spmv& g, Call& call) noexcept {
   call.routine = &spmv_routines[g.type];
   call.at = {g.ap, g.x, g.y};
   if (g.refused != Verdict::on_device ||
@@ -813,7 +830,7 @@ Call describe(Spmv& g) noexcept {
   add(call, packed(g.ap, g.n, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void spmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -854,7 +871,9 @@ void wrap_dspmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &spmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -884,7 +903,9 @@ void wrap_cblas_dspmv(HostFunction& host, const void* caller, int order, int upl
         incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &spmv_on_gpu, on_host));
 }
 
 // ---- hpmv: line 281
@@ -903,8 +924,7 @@ struct Hpmv : Arguments {
   std::int64_t incy = 0;
 };
 
-Call describe(Hpmv& g) noexcept {
-  Call call;
+void describe(Hpmv& g, Call& call) noexcept {
   call.routine = &hpmv_routines[g.type];
   call.at = {g.ap, g.x, g.y};
   if (g.refused != Verdict::on_device ||
@@ -921,7 +941,7 @@ Call describe(Hpmv& g) noexcept {
   add(call, packed(g.ap, g.n, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void hpmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -962,7 +982,9 @@ void wrap_zhpmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incy_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hpmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -992,7 +1014,9 @@ void wrap_cblas_zhpmv(HostFunction& host, const void* caller, int order, int upl
         incx, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), incy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hpmv_on_gpu, on_host));
 }
 
 // ---- trmv: line 294
@@ -1010,8 +1034,7 @@ struct Trmv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Trmv& g) noexcept {
-  Call call;
+void describe(Trmv& g, Call& call) noexcept {
   call.routine = &trmv_routines[g.type];
   call.at = {g.a, g.x};
   if (g.refused != Verdict::on_device ||
@@ -1029,7 +1052,7 @@ Call describe(Trmv& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((as_double(g.n) * as_double(g.n)));
   add(call, triangle(g.uplo, matrix(g.a, g.n, g.n, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void trmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1067,7 +1090,9 @@ void wrap_dtrmv_(HostFunction& host, const void* caller, const char* uplo, const
         &incx_copy, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &trmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1097,7 +1122,9 @@ void wrap_cblas_dtrmv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, place<const typename P::scalar>(at[0]), lda, place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &trmv_on_gpu, on_host));
 }
 
 // ---- tbmv: line 309
@@ -1116,8 +1143,7 @@ struct Tbmv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Tbmv& g) noexcept {
-  Call call;
+void describe(Tbmv& g, Call& call) noexcept {
   call.routine = &tbmv_routines[g.type];
   call.at = {g.a, g.x};
   if (g.refused != Verdict::on_device ||
@@ -1136,7 +1162,7 @@ Call describe(Tbmv& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((2 * as_double(g.n)) * (as_double(g.k) + 1)));
   add(call, matrix(g.a, (g.k + 0 + 1), g.n, g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void tbmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1177,7 +1203,9 @@ void wrap_dtbmv_(HostFunction& host, const void* caller, const char* uplo, const
         place<typename P::scalar>(at[1]), &incx_copy, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tbmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &tbmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1208,7 +1236,9 @@ void wrap_cblas_dtbmv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, k, place<const typename P::scalar>(at[0]), lda, place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tbmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &tbmv_on_gpu, on_host));
 }
 
 // ---- tpmv: line 324
@@ -1225,8 +1255,7 @@ struct Tpmv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Tpmv& g) noexcept {
-  Call call;
+void describe(Tpmv& g, Call& call) noexcept {
   call.routine = &tpmv_routines[g.type];
   call.at = {g.ap, g.x};
   if (g.refused != Verdict::on_device ||
@@ -1243,7 +1272,7 @@ Call describe(Tpmv& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((as_double(g.n) * as_double(g.n)));
   add(call, packed(g.ap, g.n, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void tpmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1279,7 +1308,9 @@ void wrap_dtpmv_(HostFunction& host, const void* caller, const char* uplo, const
         1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tpmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &tpmv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1308,7 +1339,9 @@ void wrap_cblas_dtpmv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, place<const typename P::scalar>(at[0]), place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tpmv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &tpmv_on_gpu, on_host));
 }
 
 // ---- trsv: line 337
@@ -1326,8 +1359,7 @@ struct Trsv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Trsv& g) noexcept {
-  Call call;
+void describe(Trsv& g, Call& call) noexcept {
   call.routine = &trsv_routines[g.type];
   call.at = {g.a, g.x};
   if (g.refused != Verdict::on_device ||
@@ -1345,7 +1377,7 @@ Call describe(Trsv& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((as_double(g.n) * as_double(g.n)));
   add(call, triangle(g.uplo, matrix(g.a, g.n, g.n, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void trsv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1383,7 +1415,9 @@ void wrap_dtrsv_(HostFunction& host, const void* caller, const char* uplo, const
         &incx_copy, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trsv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &trsv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1413,7 +1447,9 @@ void wrap_cblas_dtrsv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, place<const typename P::scalar>(at[0]), lda, place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trsv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &trsv_on_gpu, on_host));
 }
 
 // ---- tbsv: line 352
@@ -1432,8 +1468,7 @@ struct Tbsv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Tbsv& g) noexcept {
-  Call call;
+void describe(Tbsv& g, Call& call) noexcept {
   call.routine = &tbsv_routines[g.type];
   call.at = {g.a, g.x};
   if (g.refused != Verdict::on_device ||
@@ -1452,7 +1487,7 @@ Call describe(Tbsv& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((2 * as_double(g.n)) * (as_double(g.k) + 1)));
   add(call, matrix(g.a, (g.k + 0 + 1), g.n, g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void tbsv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1493,7 +1528,9 @@ void wrap_dtbsv_(HostFunction& host, const void* caller, const char* uplo, const
         place<typename P::scalar>(at[1]), &incx_copy, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tbsv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &tbsv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1524,7 +1561,9 @@ void wrap_cblas_dtbsv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, k, place<const typename P::scalar>(at[0]), lda, place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tbsv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &tbsv_on_gpu, on_host));
 }
 
 // ---- tpsv: line 367
@@ -1541,8 +1580,7 @@ struct Tpsv : Arguments {
   std::int64_t incx = 0;
 };
 
-Call describe(Tpsv& g) noexcept {
-  Call call;
+void describe(Tpsv& g, Call& call) noexcept {
   call.routine = &tpsv_routines[g.type];
   call.at = {g.ap, g.x};
   if (g.refused != Verdict::on_device ||
@@ -1559,7 +1597,7 @@ Call describe(Tpsv& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((as_double(g.n) * as_double(g.n)));
   add(call, packed(g.ap, g.n, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void tpsv_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1595,7 +1633,9 @@ void wrap_dtpsv_(HostFunction& host, const void* caller, const char* uplo, const
         1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tpsv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &tpsv_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1624,7 +1664,9 @@ void wrap_cblas_dtpsv(HostFunction& host, const void* caller, int order, int upl
     routine(order, uplo, trans, diag, n, place<const typename P::scalar>(at[0]), place<typename P::scalar>(at[1]), incx);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &tpsv_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &tpsv_on_gpu, on_host));
 }
 
 // ---- ger: line 380
@@ -1643,8 +1685,7 @@ struct Ger : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(Ger& g) noexcept {
-  Call call;
+void describe(Ger& g, Call& call) noexcept {
   call.routine = &ger_routines[g.type];
   call.at = {g.x, g.y, g.a};
   if (g.refused != Verdict::on_device ||
@@ -1662,7 +1703,7 @@ Call describe(Ger& g) noexcept {
   add(call, vector(g.x, g.m, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.a, g.m, g.n, g.lda, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void ger_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1701,7 +1742,9 @@ void wrap_dger_(HostFunction& host, const void* caller, const Int* m, const Int*
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &ger_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &ger_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1736,7 +1779,9 @@ void wrap_cblas_dger(HostFunction& host, const void* caller, int order, Int m, I
         place<const typename P::scalar>(at[at_y]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &ger_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &ger_on_gpu, on_host));
 }
 
 // ---- geru: line 393
@@ -1755,8 +1800,7 @@ struct Geru : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(Geru& g) noexcept {
-  Call call;
+void describe(Geru& g, Call& call) noexcept {
   call.routine = &geru_routines[g.type];
   call.at = {g.x, g.y, g.a};
   if (g.refused != Verdict::on_device ||
@@ -1774,7 +1818,7 @@ Call describe(Geru& g) noexcept {
   add(call, vector(g.x, g.m, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.a, g.m, g.n, g.lda, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void geru_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1813,7 +1857,9 @@ void wrap_zgeru_(HostFunction& host, const void* caller, const Int* m, const Int
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &geru_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &geru_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1848,7 +1894,9 @@ void wrap_cblas_zgeru(HostFunction& host, const void* caller, int order, Int m, 
         place<const typename P::scalar>(at[at_y]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &geru_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &geru_on_gpu, on_host));
 }
 
 // ---- gerc: line 406
@@ -1867,8 +1915,7 @@ struct Gerc : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(Gerc& g) noexcept {
-  Call call;
+void describe(Gerc& g, Call& call) noexcept {
   call.routine = &gerc_routines[g.type];
   call.at = {g.x, g.y, g.a};
   if (g.refused != Verdict::on_device ||
@@ -1886,7 +1933,7 @@ Call describe(Gerc& g) noexcept {
   add(call, vector(g.x, g.m, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.a, g.m, g.n, g.lda, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void gerc_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1925,7 +1972,9 @@ void wrap_zgerc_(HostFunction& host, const void* caller, const Int* m, const Int
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gerc_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &gerc_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1961,7 +2010,9 @@ void wrap_cblas_zgerc(HostFunction& host, const void* caller, int order, Int m, 
         place<const typename P::scalar>(at[at_y]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gerc_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &gerc_on_gpu, on_host));
 }
 
 // ---- syr: line 420
@@ -1978,8 +2029,7 @@ struct Syr : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(Syr& g) noexcept {
-  Call call;
+void describe(Syr& g, Call& call) noexcept {
   call.routine = &syr_routines[g.type];
   call.at = {g.x, g.a};
   if (g.refused != Verdict::on_device ||
@@ -1995,7 +2045,7 @@ Call describe(Syr& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((as_double(g.n) * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.a, g.n, g.n, g.lda, bytes_of_scalar[g.type], Access::read_write)));
-  return checked(call);
+  check_addresses(call);
 }
 
 void syr_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -2031,7 +2081,9 @@ void wrap_dsyr_(HostFunction& host, const void* caller, const char* uplo, const 
         place<typename P::scalar>(at[1]), &lda_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &syr_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2057,7 +2109,9 @@ void wrap_cblas_dsyr(HostFunction& host, const void* caller, int order, int uplo
         lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &syr_on_gpu, on_host));
 }
 
 // ---- her: line 431
@@ -2074,8 +2128,7 @@ struct Her : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(Her& g) noexcept {
-  Call call;
+void describe(Her& g, Call& call) noexcept {
   call.routine = &her_routines[g.type];
   call.at = {g.x, g.a};
   if (g.refused != Verdict::on_device ||
@@ -2091,7 +2144,7 @@ Call describe(Her& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((as_double(g.n) * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.a, g.n, g.n, g.lda, bytes_of_scalar[g.type], Access::read_write)));
-  return checked(call);
+  check_addresses(call);
 }
 
 void her_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -2127,7 +2180,9 @@ void wrap_zher_(HostFunction& host, const void* caller, const char* uplo, const 
         place<typename P::scalar>(at[1]), &lda_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &her_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2153,7 +2208,9 @@ void wrap_cblas_zher(HostFunction& host, const void* caller, int order, int uplo
         lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &her_on_gpu, on_host));
 }
 
 // ---- spr: line 442
@@ -2169,8 +2226,7 @@ struct Spr : Arguments {
   const void* ap = nullptr;
 };
 
-Call describe(Spr& g) noexcept {
-  Call call;
+void describe(Spr& g, Call& call) noexcept {
   call.routine = &spr_routines[g.type];
   call.at = {g.x, g.ap};
   if (g.refused != Verdict::on_device ||
@@ -2185,7 +2241,7 @@ Call describe(Spr& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((as_double(g.n) * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, packed(g.ap, g.n, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void spr_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -2218,7 +2274,9 @@ void wrap_dspr_(HostFunction& host, const void* caller, const char* uplo, const 
         place<typename P::scalar>(at[1]), 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spr_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &spr_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2242,7 +2300,9 @@ void wrap_cblas_dspr(HostFunction& host, const void* caller, int order, int uplo
     routine(order, uplo, n, handed<typename P::value>(alpha_copy), place<const typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spr_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &spr_on_gpu, on_host));
 }
 
 // ---- hpr: line 453
@@ -2258,8 +2318,7 @@ struct Hpr : Arguments {
   const void* ap = nullptr;
 };
 
-Call describe(Hpr& g) noexcept {
-  Call call;
+void describe(Hpr& g, Call& call) noexcept {
   call.routine = &hpr_routines[g.type];
   call.at = {g.x, g.ap};
   if (g.refused != Verdict::on_device ||
@@ -2274,7 +2333,7 @@ Call describe(Hpr& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * ((as_double(g.n) * as_double(g.n)));
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, packed(g.ap, g.n, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void hpr_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -2307,7 +2366,9 @@ void wrap_zhpr_(HostFunction& host, const void* caller, const char* uplo, const 
         place<typename P::scalar>(at[1]), 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpr_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hpr_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2331,7 +2392,9 @@ void wrap_cblas_zhpr(HostFunction& host, const void* caller, int order, int uplo
     routine(order, uplo, n, handed<typename P::real>(alpha_copy), place<const typename P::scalar>(at[0]), incx, place<typename P::scalar>(at[1]));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpr_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hpr_on_gpu, on_host));
 }
 
 // ---- syr2: line 464
@@ -2350,8 +2413,7 @@ struct Syr2 : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(Syr2& g) noexcept {
-  Call call;
+void describe(Syr2& g, Call& call) noexcept {
   call.routine = &syr2_routines[g.type];
   call.at = {g.x, g.y, g.a};
   if (g.refused != Verdict::on_device ||
@@ -2369,7 +2431,7 @@ Call describe(Syr2& g) noexcept {
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.a, g.n, g.n, g.lda, bytes_of_scalar[g.type], Access::read_write)));
-  return checked(call);
+  check_addresses(call);
 }
 
 void syr2_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -2408,7 +2470,9 @@ void wrap_dsyr2_(HostFunction& host, const void* caller, const char* uplo, const
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &syr2_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2436,7 +2500,9 @@ void wrap_cblas_dsyr2(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &syr2_on_gpu, on_host));
 }
 
 // ---- her2: line 477
@@ -2455,8 +2521,7 @@ struct Her2 : Arguments {
   std::int64_t lda = 0;
 };
 
-Call describe(Her2& g) noexcept {
-  Call call;
+void describe(Her2& g, Call& call) noexcept {
   call.routine = &her2_routines[g.type];
   call.at = {g.x, g.y, g.a};
   if (g.refused != Verdict::on_device ||
@@ -2474,7 +2539,7 @@ Call describe(Her2& g) noexcept {
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.a, g.n, g.n, g.lda, bytes_of_scalar[g.type], Access::read_write)));
-  return checked(call);
+  check_addresses(call);
 }
 
 void her2_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -2513,7 +2578,9 @@ void wrap_zher2_(HostFunction& host, const void* caller, const char* uplo, const
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), &lda_copy, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &her2_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2541,7 +2608,9 @@ void wrap_cblas_zher2(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incy, place<typename P::scalar>(at[2]), lda);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &her2_on_gpu, on_host));
 }
 
 // ---- spr2: line 490
@@ -2559,8 +2628,7 @@ struct Spr2 : Arguments {
   const void* ap = nullptr;
 };
 
-Call describe(Spr2& g) noexcept {
-  Call call;
+void describe(Spr2& g, Call& call) noexcept {
   call.routine = &spr2_routines[g.type];
   call.at = {g.x, g.y, g.ap};
   if (g.refused != Verdict::on_device ||
@@ -2577,7 +2645,7 @@ Call describe(Spr2& g) noexcept {
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
   add(call, packed(g.ap, g.n, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void spr2_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -2614,7 +2682,9 @@ void wrap_dspr2_(HostFunction& host, const void* caller, const char* uplo, const
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spr2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &spr2_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2641,7 +2711,9 @@ void wrap_cblas_dspr2(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incy, place<typename P::scalar>(at[2]));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &spr2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &spr2_on_gpu, on_host));
 }
 
 // ---- hpr2: line 503
@@ -2659,8 +2731,7 @@ struct Hpr2 : Arguments {
   const void* ap = nullptr;
 };
 
-Call describe(Hpr2& g) noexcept {
-  Call call;
+void describe(Hpr2& g, Call& call) noexcept {
   call.routine = &hpr2_routines[g.type];
   call.at = {g.x, g.y, g.ap};
   if (g.refused != Verdict::on_device ||
@@ -2677,7 +2748,7 @@ Call describe(Hpr2& g) noexcept {
   add(call, vector(g.x, g.n, g.incx, bytes_of_scalar[g.type], Access::read));
   add(call, vector(g.y, g.n, g.incy, bytes_of_scalar[g.type], Access::read));
   add(call, packed(g.ap, g.n, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void hpr2_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -2714,7 +2785,9 @@ void wrap_zhpr2_(HostFunction& host, const void* caller, const char* uplo, const
         place<const typename P::scalar>(at[1]), &incy_copy, place<typename P::scalar>(at[2]), 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpr2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hpr2_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -2741,7 +2814,9 @@ void wrap_cblas_zhpr2(HostFunction& host, const void* caller, int order, int upl
         place<const typename P::scalar>(at[1]), incy, place<typename P::scalar>(at[2]));
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hpr2_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hpr2_on_gpu, on_host));
 }
 
 }  // namespace

@@ -70,8 +70,7 @@ struct Gemm : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(Gemm& g) noexcept {
-  Call call;
+void describe(Gemm& g, Call& call) noexcept {
   call.routine = &gemm_routines[g.type];
   call.at = {g.a, g.b, g.c};
   if (g.refused != Verdict::on_device ||
@@ -92,7 +91,7 @@ Call describe(Gemm& g) noexcept {
   add(call, (g.alpha == 0 || g.k == 0) ? Operand() : matrix(g.a, (g.transa != 'N' ? g.k : g.m), (g.transa != 'N' ? g.m : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, (g.alpha == 0 || g.k == 0) ? Operand() : matrix(g.b, (g.transb != 'N' ? g.n : g.k), (g.transb != 'N' ? g.k : g.n), g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.c, g.m, g.n, g.ldc, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void gemm_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -142,7 +141,9 @@ void wrap_dgemm_(HostFunction& host, const void* caller, const char* transa, con
         handed<const typename P::scalar*>(beta_copy), place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -184,7 +185,9 @@ void wrap_cblas_dgemm(HostFunction& host, const void* caller, int order, int tra
         place<const typename P::scalar>(at[at_b]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host));
 }
 
 // ---- symm: line 536
@@ -206,8 +209,7 @@ struct Symm : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(Symm& g) noexcept {
-  Call call;
+void describe(Symm& g, Call& call) noexcept {
   call.routine = &symm_routines[g.type];
   call.at = {g.a, g.b, g.c};
   const std::int64_t ka = (g.side == 'L' ? g.m : g.n);
@@ -228,7 +230,7 @@ Call describe(Symm& g) noexcept {
   add(call, triangle(g.uplo, matrix(g.a, ka, ka, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, matrix(g.b, g.m, g.n, g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.c, g.m, g.n, g.ldc, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void symm_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -276,7 +278,9 @@ void wrap_dsymm_(HostFunction& host, const void* caller, const char* side, const
         place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -313,7 +317,9 @@ void wrap_cblas_dsymm(HostFunction& host, const void* caller, int order, int sid
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host));
 }
 
 // ---- hemm: line 551
@@ -335,8 +341,7 @@ struct Hemm : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(Hemm& g) noexcept {
-  Call call;
+void describe(Hemm& g, Call& call) noexcept {
   call.routine = &hemm_routines[g.type];
   call.at = {g.a, g.b, g.c};
   const std::int64_t ka = (g.side == 'L' ? g.m : g.n);
@@ -357,7 +362,7 @@ Call describe(Hemm& g) noexcept {
   add(call, triangle(g.uplo, matrix(g.a, ka, ka, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, matrix(g.b, g.m, g.n, g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.c, g.m, g.n, g.ldc, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void hemm_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -405,7 +410,9 @@ void wrap_zhemm_(HostFunction& host, const void* caller, const char* side, const
         place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -442,7 +449,9 @@ void wrap_cblas_zhemm(HostFunction& host, const void* caller, int order, int sid
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host));
 }
 
 // ---- syrk: line 565
@@ -462,8 +471,7 @@ struct Syrk : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(Syrk& g) noexcept {
-  Call call;
+void describe(Syrk& g, Call& call) noexcept {
   call.routine = &syrk_routines[g.type];
   call.at = {g.a, g.c};
   if (g.refused != Verdict::on_device ||
@@ -481,7 +489,7 @@ Call describe(Syrk& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((as_double(g.n) * as_double(g.n)) * as_double(g.k)));
   add(call, matrix(g.a, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.c, g.n, g.n, g.ldc, bytes_of_scalar[g.type], Access::read_write)));
-  return checked(call);
+  check_addresses(call);
 }
 
 void syrk_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -525,7 +533,9 @@ void wrap_dsyrk_(HostFunction& host, const void* caller, const char* uplo, const
         &lda_copy, handed<const typename P::scalar*>(beta_copy), place<typename P::scalar>(at[1]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -560,7 +570,9 @@ void wrap_cblas_dsyrk(HostFunction& host, const void* caller, int order, int upl
         handed<typename P::value>(beta_copy), place<typename P::scalar>(at[1]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host));
 }
 
 // ---- herk: line 581
@@ -580,8 +592,7 @@ struct Herk : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(Herk& g) noexcept {
-  Call call;
+void describe(Herk& g, Call& call) noexcept {
   call.routine = &herk_routines[g.type];
   call.at = {g.a, g.c};
   if (g.refused != Verdict::on_device ||
@@ -599,7 +610,7 @@ Call describe(Herk& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((as_double(g.n) * as_double(g.n)) * as_double(g.k)));
   add(call, matrix(g.a, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.c, g.n, g.n, g.ldc, bytes_of_scalar[g.type], Access::read_write)));
-  return checked(call);
+  check_addresses(call);
 }
 
 void herk_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -643,7 +654,9 @@ void wrap_zherk_(HostFunction& host, const void* caller, const char* uplo, const
         &lda_copy, handed<const typename P::real*>(beta_copy), place<typename P::scalar>(at[1]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -676,7 +689,9 @@ void wrap_cblas_zherk(HostFunction& host, const void* caller, int order, int upl
         handed<typename P::real>(beta_copy), place<typename P::scalar>(at[1]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host));
 }
 
 // ---- syr2k: line 596
@@ -698,8 +713,7 @@ struct Syr2k : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(Syr2k& g) noexcept {
-  Call call;
+void describe(Syr2k& g, Call& call) noexcept {
   call.routine = &syr2k_routines[g.type];
   call.at = {g.a, g.b, g.c};
   if (g.refused != Verdict::on_device ||
@@ -719,7 +733,7 @@ Call describe(Syr2k& g) noexcept {
   add(call, matrix(g.a, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.b, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.c, g.n, g.n, g.ldc, bytes_of_scalar[g.type], Access::read_write)));
-  return checked(call);
+  check_addresses(call);
 }
 
 void syr2k_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -767,7 +781,9 @@ void wrap_dsyr2k_(HostFunction& host, const void* caller, const char* uplo, cons
         place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -805,7 +821,9 @@ void wrap_cblas_dsyr2k(HostFunction& host, const void* caller, int order, int up
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host));
 }
 
 // ---- her2k: line 613
@@ -827,8 +845,7 @@ struct Her2k : Arguments {
   std::int64_t ldc = 0;
 };
 
-Call describe(Her2k& g) noexcept {
-  Call call;
+void describe(Her2k& g, Call& call) noexcept {
   call.routine = &her2k_routines[g.type];
   call.at = {g.a, g.b, g.c};
   if (g.refused != Verdict::on_device ||
@@ -848,7 +865,7 @@ Call describe(Her2k& g) noexcept {
   add(call, matrix(g.a, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.b, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.c, g.n, g.n, g.ldc, bytes_of_scalar[g.type], Access::read_write)));
-  return checked(call);
+  check_addresses(call);
 }
 
 void her2k_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -896,7 +913,9 @@ void wrap_zher2k_(HostFunction& host, const void* caller, const char* uplo, cons
         &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -933,7 +952,9 @@ void wrap_cblas_zher2k(HostFunction& host, const void* caller, int order, int up
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::real>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host));
 }
 
 // ---- trmm: line 627
@@ -954,8 +975,7 @@ struct Trmm : Arguments {
   std::int64_t ldb = 0;
 };
 
-Call describe(Trmm& g) noexcept {
-  Call call;
+void describe(Trmm& g, Call& call) noexcept {
   call.routine = &trmm_routines[g.type];
   call.at = {g.a, g.b};
   const std::int64_t ka = (g.side == 'L' ? g.m : g.n);
@@ -976,7 +996,7 @@ Call describe(Trmm& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((as_double(g.m) * as_double(g.n)) * as_double(ka)));
   add(call, triangle(g.uplo, matrix(g.a, ka, ka, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, matrix(g.b, g.m, g.n, g.ldb, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void trmm_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1021,7 +1041,9 @@ void wrap_dtrmm_(HostFunction& host, const void* caller, const char* side, const
         place<const typename P::scalar>(at[0]), &lda_copy, place<typename P::scalar>(at[1]), &ldb_copy, 1, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1055,7 +1077,9 @@ void wrap_cblas_dtrmm(HostFunction& host, const void* caller, int order, int sid
         place<typename P::scalar>(at[1]), ldb);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host));
 }
 
 // ---- trsm: line 641
@@ -1076,8 +1100,7 @@ struct Trsm : Arguments {
   std::int64_t ldb = 0;
 };
 
-Call describe(Trsm& g) noexcept {
-  Call call;
+void describe(Trsm& g, Call& call) noexcept {
   call.routine = &trsm_routines[g.type];
   call.at = {g.a, g.b};
   const std::int64_t ka = (g.side == 'L' ? g.m : g.n);
@@ -1098,7 +1121,7 @@ Call describe(Trsm& g) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((as_double(g.m) * as_double(g.n)) * as_double(ka)));
   add(call, triangle(g.uplo, matrix(g.a, ka, ka, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, matrix(g.b, g.m, g.n, g.ldb, bytes_of_scalar[g.type], Access::read_write));
-  return checked(call);
+  check_addresses(call);
 }
 
 void trsm_on_gpu(void* arguments, const runtime::Stream& stream, const void* const* at) {
@@ -1143,7 +1166,9 @@ void wrap_dtrsm_(HostFunction& host, const void* caller, const char* side, const
         place<const typename P::scalar>(at[0]), &lda_copy, place<typename P::scalar>(at[1]), &ldb_copy, 1, 1, 1, 1);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host));
 }
 
 template <class P, class Int>
@@ -1177,7 +1202,9 @@ void wrap_cblas_dtrsm(HostFunction& host, const void* caller, int order, int sid
         place<typename P::scalar>(at[1]), ldb);
     g.on_gpu = false;
   };
-  carry_out(describe(g), Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host));
+  Call call;
+  describe(g, call);
+  carry_out(call, Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host));
 }
 
 }  // namespace
