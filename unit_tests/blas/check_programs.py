@@ -185,6 +185,17 @@ def reference_tests_z(c):
     reference_tests(c, "z")
 
 
+def routines(c):
+    """Routines of all levels on data that is used again, in blocks, in place, and sent at each call; also where the device has little memory."""
+    for options, guard in (([], "16"), (["--malloc=4096"], "16"), (["--malloc=0"], "1"), (["--malloc=0"], "1000000"), (["--memory=12M"], "16"),
+                           (["--protocol=write-through"], "16")):
+        for level in "level1", "level2", "level3":
+            c.program(level, options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": guard})
+    for options in ["--malloc=4096"], ["--malloc=0"]:
+        c.program("other_triangle", options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"},
+                  calls={"BLAS dsyrk on the device": 2000})
+
+
 def as_cublas(c):
     """What the wrappers tell cuBLAS, computed by the host's BLAS: the same results, by as many calls of each routine."""
     for precision, interfaces in REFERENCE_CALLS.items():
@@ -257,7 +268,7 @@ def gemm_chain(c):
 
 
 CASES = [numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests_s, reference_tests_d,
-         reference_tests_c, reference_tests_z, as_cublas, symbols, libraries, automatic, signals, gemm_chain]
+         reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, automatic, signals, gemm_chain]
 
 
 def main():

@@ -37,6 +37,15 @@ struct Operand {
   [[nodiscard]] std::uintptr_t end() const noexcept { return begin() + span(); }
 };
 
+/// Calls `visit(column, first row, end)` for the columns of what a routine may write: other threads may use the other triangle meanwhile.
+template <class Visit>
+void for_each_column_of_part(const Operand& o, const Visit& visit) {
+  for (std::uint64_t c = 0; c < o.columns; ++c) {
+    const std::uint64_t first = o.part == Part::lower ? c : 0, end = o.part == Part::upper && c + 1 < o.rows ? c + 1 : o.rows;
+    if (first < end) visit(c, first, end);
+  }
+}
+
 [[nodiscard]] inline bool may_overlap(const Operand& a, const Operand& b) noexcept {
   return !a.empty() && !b.empty() && a.begin() < b.end() && b.begin() < a.end();
 }

@@ -23,14 +23,13 @@ class Sent : base::Uncopied {
   ~Sent() { runtime::deallocate(array_); }
   [[nodiscard]] std::byte* at() const noexcept { return static_cast<std::byte*>(array_) + in_front_; }
   void send() const { copy(at(), of_.address, 0, of_.width(), of_.columns); }
-  /// Brings back what the routine may have written: other threads may use the other triangle meanwhile.
+  /// Brings back what the routine may have written.
   void bring_back() const {
     void* const home = const_cast<void*>(of_.address);
     if (of_.part == Part::all) return copy(home, at(), 0, of_.width(), of_.columns);
-    for (std::uint64_t c = 0; c < of_.columns; ++c) {
-      const std::uint64_t first = of_.part == Part::upper ? 0 : c, end = of_.part == Part::upper ? std::min(c + 1, of_.rows) : of_.rows;
-      if (first < end) copy(home, at(), c * of_.pitch() + first * of_.element_bytes, (end - first) * of_.element_bytes, 1);
-    }
+    for_each_column_of_part(of_, [&](std::uint64_t column, std::uint64_t first, std::uint64_t end) {
+      copy(home, at(), column * of_.pitch() + first * of_.element_bytes, (end - first) * of_.element_bytes, 1);
+    });
   }
 
  private:
@@ -112,7 +111,12 @@ void Places::compute(const Routines& routines) {
   for (std::size_t i = 0; i < call_.count; ++i) {
     const Operand& o = call_.operands[i];
     matrices[i] = {o.address, o.rows, o.columns, o.leading, o.element_bytes};
-    if (!o.empty() && how[i] == How::in_place) in_adopted.push_back({&matrices[i], o.mode});
+    if (o.empty() || how[i] != How::in_place) continue;
+    in_adopted.push_back({&matrices[i], o.mode});
+    if (o.part == Part::all || !writes(o.mode)) continue;
+    for_each_column_of_part(o, [&](std::uint64_t column, std::uint64_t first, std::uint64_t end) {
+      in_adopted.back().parts.push_back({first, end, column, column + 1});
+    });
   }
   linalg::StandIns stand_ins(in_adopted);
   std::vector<runtime::Tile> tiles;
