@@ -46,8 +46,16 @@ void for_each_column_of_part(const Operand& o, const Visit& visit) {
   }
 }
 
+/// Returns whether two operands may share bytes. Parts of one matrix are compared exactly, but for triangles.
 [[nodiscard]] inline bool may_overlap(const Operand& a, const Operand& b) noexcept {
-  return !a.empty() && !b.empty() && a.begin() < b.end() && b.begin() < a.end();
+  if (a.empty() || b.empty() || a.begin() >= b.end() || b.begin() >= a.end()) return false;
+  const auto pitch = static_cast<std::int64_t>(a.pitch());
+  if (a.pitch() != b.pitch() || a.width() > a.pitch() || b.width() > b.pitch()) return true;
+  // The columns of b begin `within` bytes behind those of a, whose number is larger by `ahead`, and may reach into the next ones.
+  const auto distance = static_cast<std::int64_t>(b.begin() - a.begin());
+  const std::int64_t within = (distance % pitch + pitch) % pitch, ahead = (distance - within) / pitch;
+  const auto meet = [&](std::int64_t first) { return first < static_cast<std::int64_t>(a.columns) && first + static_cast<std::int64_t>(b.columns) > 0; };
+  return (within < static_cast<std::int64_t>(a.width()) && meet(ahead)) || (within + static_cast<std::int64_t>(b.width()) > pitch && meet(ahead + 1));
 }
 
 inline constexpr std::size_t most_operands = 6;
