@@ -47,7 +47,7 @@ void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const
 
 namespace {
 
-enum { rows = 101, columns = 102, no_trans = 111, trans = 112, conj_trans = 113, upper = 121, lower = 122, non_unit = 131, unit = 132, left = 141, right = 142 };
+enum { rows = 101, columns, no_trans = 111, trans, conj_trans, upper = 121, lower, non_unit = 131, unit, left = 141, right };
 constexpr int n = 400, leading = 420;
 constexpr std::size_t count = std::size_t{leading} * n;
 
@@ -136,7 +136,8 @@ void level3() {
     double* const corner = a.data + static_cast<std::size_t>(k) * leading + k;
     const int rest = n - k - 100;
     cblas_dtrsm(columns, left, lower, no_trans, unit, 100, rest, 1, corner, leading, corner + 100 * leading, leading);
-    cblas_dgemm(columns, no_trans, no_trans, rest, rest, 100, -0.001, corner + 100, leading, corner + 100 * leading, leading, 1, corner + 100 * leading + 100, leading);
+    double* const beside = corner + 100 * leading;
+    cblas_dgemm(columns, no_trans, no_trans, rest, rest, 100, -0.001, corner + 100, leading, beside, leading, 1, beside + 100, leading);
   }
   a.show("a"), b.show("b"), c.show("c"), v.show("v"), w.show("w"), r.show("r");
 }
@@ -165,7 +166,12 @@ void other_triangle() {
   std::printf("lost %ld\n", lost.load());
 }
 
-const std::map<std::string, void (*)()> programs = {{"level1", &level1}, {"level2", &level2}, {"level3", &level3}, {"other_triangle", &other_triangle}};
+const std::map<std::string, void (*)()> programs = {
+    {"level1", &level1},
+    {"level2", &level2},
+    {"level3", &level3},
+    {"other_triangle", &other_triangle},
+};
 
 }  // namespace
 

@@ -10,8 +10,9 @@ from .errors import Failure
 
 DONE, WRONG_USE, NOTHING_WRITTEN = 0, 2, 3
 
-DESCRIPTION = """Writes wrappers for the functions of a library: programs that call them keep the operands on the GPU between calls. What the functions do
-with their parameters is said by annotations in a C header (#pragma semcache ...). Files whose content is the same already are left alone."""
+DESCRIPTION = """Writes wrappers for the functions of a library: programs that call them keep the operands on the GPU between calls. What the
+functions do with their parameters is said by annotations in a C header (#pragma semcache ...). Files whose content is the same already are
+left alone."""
 EPILOG = """exit status:
   0  the wrappers are written
   2  wrong use of the command
@@ -24,8 +25,10 @@ example:
 def parser():
     p = argparse.ArgumentParser(prog="semcache-gen", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("header", metavar="HEADER", type=pathlib.Path, help="a C header with annotations")
-    p.add_argument("-o", "--output", metavar="FOLDER", type=pathlib.Path, default=pathlib.Path("."), help="where the sources are written (default: here)")
-    p.add_argument("-I", "--include", metavar="FOLDER", action="append", default=[], help="where the header's own includes are; may be given several times")
+    p.add_argument("-o", "--output", metavar="FOLDER", type=pathlib.Path, default=pathlib.Path("."),
+                   help="where the sources are written (default: here)")
+    p.add_argument("-I", "--include", metavar="FOLDER", action="append", default=[],
+                   help="where the header's own includes are; may be given several times")
     return p
 
 

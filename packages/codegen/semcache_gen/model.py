@@ -157,7 +157,8 @@ class Reader:
         for precision, words in s.list(lambda: (s.name("the letter of a precision"), self.until_comma(s))):
             text = " ".join(w.text for w in words).replace(" *", "*")
             if text not in ["float", "double", *CPLUSPLUS, "const void*"]:
-                raise AnnotationError(words[0] if words else s.next, "begins no type that is known: float, double, float _Complex, double _Complex, const void*")
+                known = "float, double, float _Complex, double _Complex, const void*"
+                raise AnnotationError(words[0] if words else s.next, f"begins no type that is known: {known}")
             types[precision.text] = CPLUSPLUS.get(text, text)
         self.library.families[name] = Family(types, pointee)
 
@@ -450,7 +451,8 @@ class FunctionReader:
             word = s.take()
             if word.text in ("leading", "increment"):
                 if (word.text == "leading") != bool(operand.columns):
-                    raise AnnotationError(word, "belongs to a matrix, which has two dimensions" if word.text == "leading" else "belongs to a vector, which has one dimension")
+                    owner = "matrix, which has two dimensions" if word.text == "leading" else "vector, which has one dimension"
+                    raise AnnotationError(word, f"belongs to a {owner}")
                 operand.storage, operand.step = word.text, number(s, self.scope)
             elif word.text == "transposed":
                 s.expect("if")

@@ -359,15 +359,17 @@ class RoutineText:
         return texts[kind]
 
 
-def precision_tables(library):
-    """The precisions: their types, and the bytes of each."""
+def precision_tables(library, routines):
+    """The precisions that the routines of a file have: their types, and the bytes of each."""
     families = library.families
     members = {p: [f"using {n} = {f.types[p]};" for n, f in families.items()] for p in library.precisions if families}
-    sizes = {n: [f"sizeof({f.types[p]})" for p in library.precisions] for n, f in families.items() if not f.pointee}
+    of_operands = {o.type.base for r in routines for o in r.operands.values()}
+    sizes = {n: [f"sizeof({f.types[p]})" for p in library.precisions] for n, f in families.items() if n in of_operands}
     complex_ones = ["true" if any("complex" in f.types[p] for f in families.values()) else "false" for p in library.precisions]
-    used = {p for routines in library.files.values() for r in routines for p in r.precisions}
-    precisions = [*library.precisions, *(["only"] if "only" in used and "only" not in library.precisions else [])]
-    return {"precisions": precisions, "members": members, "sizes": sizes, "complex": complex_ones}
+    used = {p for r in routines for p in r.precisions}
+    precisions = [p for p in [*library.precisions, "only"] if p in used]
+    numbers = {p: library.precisions.index(p) if p in library.precisions else 0 for p in precisions}
+    return {"precisions": numbers, "members": members, "sizes": sizes, "complex": complex_ones}
 
 
 def texts(library, header_name, namespace_header):
@@ -379,6 +381,6 @@ def texts(library, header_name, namespace_header):
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, trim_blocks=True,
                                      lstrip_blocks=True, keep_trailing_newline=True)
     template = environment.get_template("wrappers.cpp.j2")
-    return {name + ".cpp": template.render(header=header_name, support=namespace_header, library=library, **precision_tables(library),
+    return {name + ".cpp": template.render(header=header_name, support=namespace_header, library=library, **precision_tables(library, routines),
                                            routines=[RoutineText(library, r) for r in routines])
             for name, routines in library.files.items()}

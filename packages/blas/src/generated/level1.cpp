@@ -7,9 +7,8 @@
 namespace semcache::blas {
 namespace {
 
-constexpr bool is_complex[] = {false, false, true, true};
+[[maybe_unused]] constexpr bool is_complex[] = {false, false, true, true};
 constexpr std::uint32_t bytes_of_scalar[] = {sizeof(float), sizeof(double), sizeof(std::complex<float>), sizeof(std::complex<double>)};
-constexpr std::uint32_t bytes_of_real[] = {sizeof(float), sizeof(double), sizeof(float), sizeof(double)};
 struct s_types {
   static constexpr std::size_t type = 0;
   using scalar = float;
@@ -1272,6 +1271,9 @@ double wrap_cblas_dsdot(HostFunction& host, const void* caller, Int n, const flo
 
 using namespace semcache::blas;  // NOLINT(google-build-using-namespace): of this file, which has nothing else
 
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wreturn-type-c-linkage"  // Fortran's functions return complex numbers as C++ does
+#endif
 #pragma GCC visibility push(default)
 extern "C" {
 #define SEMCACHE_DAXPY_(symbol, P, Int) \

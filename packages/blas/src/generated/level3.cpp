@@ -7,9 +7,8 @@
 namespace semcache::blas {
 namespace {
 
-constexpr bool is_complex[] = {false, false, true, true};
+[[maybe_unused]] constexpr bool is_complex[] = {false, false, true, true};
 constexpr std::uint32_t bytes_of_scalar[] = {sizeof(float), sizeof(double), sizeof(std::complex<float>), sizeof(std::complex<double>)};
-constexpr std::uint32_t bytes_of_real[] = {sizeof(float), sizeof(double), sizeof(float), sizeof(double)};
 struct s_types {
   static constexpr std::size_t type = 0;
   using scalar = float;
@@ -33,9 +32,6 @@ struct z_types {
   using scalar = std::complex<double>;
   using real = double;
   using value = const void*;
-};
-struct only_types {
-  static constexpr std::size_t type = 0;
 };
 [[maybe_unused]] char letter_of_CBLAS_TRANSPOSE(int code) noexcept {
   return code == 111 ? 'N' : code == 112 ? 'T' : code == 113 ? 'C' : '?';
@@ -1212,6 +1208,9 @@ void wrap_cblas_dtrsm(HostFunction& host, const void* caller, int order, int sid
 
 using namespace semcache::blas;  // NOLINT(google-build-using-namespace): of this file, which has nothing else
 
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wreturn-type-c-linkage"  // Fortran's functions return complex numbers as C++ does
+#endif
 #pragma GCC visibility push(default)
 extern "C" {
 #define SEMCACHE_DGEMM_(symbol, P, Int) \
