@@ -54,8 +54,9 @@ void for_each_column_of_part(const Operand& o, const Visit& visit) {
   // The columns of b begin `within` bytes behind those of a, whose number is larger by `ahead`, and may reach into the next ones.
   const auto distance = static_cast<std::int64_t>(b.begin() - a.begin());
   const std::int64_t within = (distance % pitch + pitch) % pitch, ahead = (distance - within) / pitch;
-  const auto meet = [&](std::int64_t first) { return first < static_cast<std::int64_t>(a.columns) && first + static_cast<std::int64_t>(b.columns) > 0; };
-  return (within < static_cast<std::int64_t>(a.width()) && meet(ahead)) || (within + static_cast<std::int64_t>(b.width()) > pitch && meet(ahead + 1));
+  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  const auto meet = [&](std::int64_t first) { return first < number(a.columns) && first + number(b.columns) > 0; };
+  return (within < number(a.width()) && meet(ahead)) || (within + number(b.width()) > pitch && meet(ahead + 1));
 }
 
 inline constexpr std::size_t most_operands = 6;

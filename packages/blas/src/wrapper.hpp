@@ -159,7 +159,8 @@ class Wrapped final : public Routines {
   /// @param host  calls the routine of the caller's library; it outlives this object, as the arguments do
   template <class A, class Host>
   Wrapped(A& arguments, Emulation emulation, OnGpu* gpu, const Host& host) noexcept
-      : arguments_(&arguments), emulation_(emulation), on_gpu_(gpu), host_(&host), on_host_([](const void* h, const void* const* at) { (*static_cast<const Host*>(h))(at); }) {}
+      : arguments_(&arguments), emulation_(emulation), on_gpu_(gpu), host_(&host),
+        on_host_([](const void* h, const void* const* at) { (*static_cast<const Host*>(h))(at); }) {}
   void on_host(const void* const* at) const override { on_host_(host_, at); }
   void on_gpu(const runtime::Stream& stream, const void* const* at) const override { on_gpu_(arguments_, stream, at); }
   void on_emulated(const runtime::Stream& stream, const void* const* at) const override {
@@ -184,8 +185,8 @@ class PassedThrough {
   PassedThrough& operator=(const PassedThrough&) = delete;
 };
 
-/// Passes on a call that is too small for any device, unless devices are to compute all calls: a call of ten elements takes as long as its wrapper. It
-/// is counted. While this object lives, the thread is in a routine.
+/// Passes on a call that is too small for any device, unless devices are to compute all calls: a call of ten elements takes no longer than its
+/// description. It is counted. While this object lives, the thread is in a routine.
 class SmallCall {
  public:
   SmallCall(Routine& routine, double operations, double bytes) noexcept : small_(enter_small(routine, operations, bytes)) {}

@@ -38,7 +38,7 @@ def generate(path, include_folders=()):
     library = model.Reader(declarations, words.statements(path), path.name).library
     if not library.files:
         raise Failure(f"{path.name}: no function is described; put #pragma semcache annotations in front of those to be wrapped")
-    return write.texts(library, path.name, "wrapper.hpp")
+    return write.texts(library, path.name)
 
 
 def main(arguments=None):

@@ -457,7 +457,8 @@ class FunctionReader:
             elif word.text == "transposed":
                 s.expect("if")
                 test = condition(s, self.scope)
-                operand.rows, operand.columns = (f"({test} ? {a} : {b})" for a, b in ((operand.columns, operand.rows), (operand.rows, operand.columns)))
+                rows, columns = operand.rows, operand.columns
+                operand.rows, operand.columns = f"({test} ? {columns} : {rows})", f"({test} ? {rows} : {columns})"
             elif word.text == "triangle":
                 operand.triangle = self.letter(s)
             elif word.text == "band":

@@ -4,6 +4,7 @@
 import pathlib
 
 from .errors import Failure
+from .model import CPLUSPLUS
 
 TEMPLATES = pathlib.Path(__file__).parent / "templates"
 WIDTH = 148  # two less than the usual, for the line ends of macros
@@ -34,14 +35,10 @@ class Types:
             return self.prefix + t.base
         if t.base in self.library.integers:
             return "Int"
-        return "int" if t.is_enum else {**CPLUSPLUS_NAMES}.get(t.base, t.base)
+        return "int" if t.is_enum else CPLUSPLUS.get(t.base, t.base)
 
     def text(self, t):
         return f"{'const ' if t.const else ''}{self.base(t)}{'*' if t.pointer else ''}"
-
-
-CPLUSPLUS_NAMES = {"float _Complex": "std::complex<float>", "double _Complex": "std::complex<double>", "_Complex float": "std::complex<float>",
-                   "_Complex double": "std::complex<double>", "size_t": "std::size_t"}
 
 
 class PrototypeText:
@@ -346,7 +343,8 @@ class RoutineText:
 
     @staticmethod
     def cublas_argument(name, kind, places):
-        texts = {"letter": f"code_of(g.{name})", "integer": f"as_int(g.{name})", "value": f"g.{name}.at()", "copied": f"g.{name}", None: f"as_int({name})"}
+        texts = {"letter": f"code_of(g.{name})", "integer": f"as_int(g.{name})", "value": f"g.{name}.at()", "copied": f"g.{name}",
+                 None: f"as_int({name})"}
         return texts[kind] if kind != "operand" else f"at[{places[name]}]"
 
     def own_argument(self, name, kind, places):
@@ -372,7 +370,7 @@ def precision_tables(library, routines):
     return {"precisions": numbers, "members": members, "sizes": sizes, "complex": complex_ones}
 
 
-def texts(library, header_name, namespace_header):
+def texts(library, header_name):
     """Returns the text of each file."""
     try:
         import jinja2
@@ -381,6 +379,6 @@ def texts(library, header_name, namespace_header):
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, trim_blocks=True,
                                      lstrip_blocks=True, keep_trailing_newline=True)
     template = environment.get_template("wrappers.cpp.j2")
-    return {name + ".cpp": template.render(header=header_name, support=namespace_header, library=library, **precision_tables(library, routines),
+    return {name + ".cpp": template.render(header=header_name, library=library, **precision_tables(library, routines),
                                            routines=[RoutineText(library, r) for r in routines])
             for name, routines in library.files.items()}
