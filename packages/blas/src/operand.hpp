@@ -33,6 +33,8 @@ struct Operand {
   [[nodiscard]] std::size_t bytes() const noexcept { return width() * columns; }      ///< that the call uses
   /// Bytes from the first one used to the last.
   [[nodiscard]] std::size_t span() const noexcept { return empty() ? 0 : pitch() * (columns - 1) + width(); }
+  /// Is it many small runs, such as a vector with an increment? Then its hull is described instead, because each run costs time.
+  [[nodiscard]] bool is_scattered() const noexcept { return width() < 128 && columns > 16 && pitch() > width() && pitch() <= 65536; }
   [[nodiscard]] std::uintptr_t begin() const noexcept { return reinterpret_cast<std::uintptr_t>(address); }
   [[nodiscard]] std::uintptr_t end() const noexcept { return begin() + span(); }
 };
@@ -46,11 +48,12 @@ void for_each_column_of_part(const Operand& o, const Visit& visit) {
   }
 }
 
-/// Returns whether two operands may share bytes. Parts of one matrix are compared exactly, but for triangles.
+/// Returns whether two operands may share bytes. Parts of one matrix are compared exactly, but for triangles and
+/// scattered elements.
 [[nodiscard]] inline bool may_overlap(const Operand& a, const Operand& b) noexcept {
   if (a.empty() || b.empty() || a.begin() >= b.end() || b.begin() >= a.end()) return false;
   const auto pitch = static_cast<std::int64_t>(a.pitch());
-  if (a.pitch() != b.pitch() || a.width() > a.pitch() || b.width() > b.pitch()) return true;
+  if (a.is_scattered() || b.is_scattered() || a.pitch() != b.pitch() || a.width() > a.pitch() || b.width() > b.pitch()) return true;
   // The columns of b begin `within` bytes behind those of a, whose number is larger by `ahead`, and may reach into the next ones.
   const auto distance = static_cast<std::int64_t>(b.begin() - a.begin());
   const std::int64_t within = (distance % pitch + pitch) % pitch, ahead = (distance - within) / pitch;

@@ -9,6 +9,7 @@
 #include <semcache/tasks/lanes.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -22,10 +23,14 @@ class Sent : base::Uncopied {
       : of_(operand), in_front_(operand.begin() % alignment), array_(runtime::allocate_device("BLAS operand", in_front_ + operand.span())) {}
   ~Sent() { runtime::deallocate(array_); }
   [[nodiscard]] std::byte* at() const noexcept { return static_cast<std::byte*>(array_) + in_front_; }
-  void send() const { copy(at(), of_.address, 0, of_.width(), of_.columns); }
+  void send() const {
+    if (of_.is_scattered()) runtime::copy(at(), of_.address, of_.span(), runtime::queue_of(nullptr));
+    else copy(at(), of_.address, 0, of_.width(), of_.columns);
+  }
   /// Brings back what the routine may have written.
   void bring_back() const {
     void* const home = const_cast<void*>(of_.address);
+    if (of_.is_scattered()) return scatter(static_cast<std::byte*>(home));
     if (of_.part == Part::all) return copy(home, at(), 0, of_.width(), of_.columns);
     for_each_column_of_part(of_, [&](std::uint64_t column, std::uint64_t first, std::uint64_t end) {
       copy(home, at(), column * of_.pitch() + first * of_.element_bytes, (end - first) * of_.element_bytes, 1);
@@ -33,6 +38,12 @@ class Sent : base::Uncopied {
   }
 
  private:
+  /// Between the elements there may be what other threads write.
+  void scatter(std::byte* home) const {
+    std::vector<std::byte> hull(of_.span());
+    runtime::copy(hull.data(), at(), hull.size(), runtime::queue_of(nullptr));
+    for (std::size_t i = 0; i < hull.size(); i += of_.pitch()) std::memcpy(home + i, hull.data() + i, of_.width());
+  }
   void copy(void* to, const void* from, std::size_t offset, std::size_t width, std::size_t columns) const {
     runtime::copy_2d(static_cast<std::byte*>(to) + offset, of_.pitch(), static_cast<const std::byte*>(from) + offset, of_.pitch(), width, columns,
                      runtime::queue_of(nullptr));
@@ -42,6 +53,12 @@ class Sent : base::Uncopied {
   std::size_t in_front_;
   void* array_;
 };
+
+/// What a call uses on the device. Of scattered elements the hull: the routine leaves what is between them as it is.
+runtime::LibraryUse use_of(const Operand& o, const void* at) noexcept {
+  if (!o.is_scattered()) return {at, o.width(), o.mode, o.columns, o.pitch()};
+  return {at, o.span(), o.mode == Access::read ? Access::read : Access::read_write};
+}
 
 /// Returns the first byte of a whole page behind the operand's first byte. What is adopted in place contains one.
 const void* whole_page_of(const Operand& o) noexcept {
@@ -70,7 +87,10 @@ void Places::add_to(Facts& facts) const {
     const bool adopted = blocks_[i] && device_runs() && blocks_[i]->adopted_in == runtime::epoch();
     std::uint64_t on_device = 0;
     if (adopted) {
-      for (const runtime::HeldBytes& h : runtime::holders(o.address, o.width(), o.columns, o.pitch())) on_device += h.where.size();
+      const bool hull = o.is_scattered();
+      for (const runtime::HeldBytes& h : runtime::holders(o.address, hull ? o.span() : o.width(), hull ? 1 : o.columns, o.pitch())) {
+        on_device += h.where.size();
+      }
       for (const std::uint64_t bytes : runtime::missing_bytes(o.address, o.span()).from_devices) facts.missing_on_host += bytes;
     }
     if (o.mode != Access::overwrite) facts.missing_on_device += o.bytes() - std::min<std::uint64_t>(on_device, o.bytes());
@@ -95,6 +115,7 @@ std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const n
 
 Places::How Places::adopt(std::size_t i) const {
   if (blocks_[i]) return blas::adopt(*blocks_[i]) ? How::block : How::sent;
+  if (call_.operands[i].is_scattered()) return How::sent;
   return in_place::adopt(call_.operands[i]) && runtime::notices_host_accesses(whole_page_of(call_.operands[i])) ? How::in_place : How::sent;
 }
 
@@ -145,7 +166,7 @@ void Places::compute(const Routines& routines) {
       at[i] = formed[i]->at();
       uses.push_back(formed[i]->use());
     } else {
-      uses.push_back({first, o.width(), o.mode, o.columns, o.pitch()});
+      uses.push_back(use_of(o, first));
     }
   }
   {
