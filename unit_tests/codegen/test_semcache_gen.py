@@ -91,6 +91,16 @@ class Messages(unittest.TestCase):
     def test_no_device_routine(self):
         self.expect("scale.h:4: scale has no GPUMethod; name one, or write pass_through", first="inputs: a<m * n>; outputs: b<m>")
 
+    def test_output_without_a_way_back(self):
+        self.expect("scale.h:3:92: 'b': is an output, so it needs a reverse transformation, too", first=FIRST + "; forward b<m>: f(m)")
+
+    def test_transformation_for_cublas(self):
+        self.expect("scale.h:3:97: 'b': is transformed, so the device's routine must be one of your own, not cuBLAS'",
+                    first=FIRST.replace("gpu_scale", "cublasDgemv_v2") + "; forward b<m>: f(m)")
+
+    def test_transformation_of_what_is_no_operand(self):
+        self.expect("scale.h:3:92: 'm': is no operand; describe it as an input or output first", first=FIRST + "; forward m<m>: f(m)")
+
     def test_no_c(self):
         self.expect("scale.h:5:7: this is no valid C: expected identifier or '('", last="void (;")
 
