@@ -8,6 +8,10 @@ COMPARISON = 2  # the first of the levels that a shape's angle brackets leave ou
 FUNCTIONS = {"max": 2, "min": 2, "abs": 1}
 
 
+def a(kind):
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
 class Scope:
     """What the names of an expression mean. `names` maps each to its kind and its C++ text.
 
@@ -34,7 +38,7 @@ def number(words, scope):
     first = words.next
     kind, text = _choice(words, scope)
     if kind not in ("integer", "literal"):
-        raise AnnotationError(first, f"begins a {kind}, and a whole number is expected")
+        raise AnnotationError(first, f"begins {a(kind)}, and a whole number is expected")
     return text
 
 
@@ -42,7 +46,7 @@ def condition(words, scope):
     first = words.next
     kind, text = _choice(words, scope)
     if kind != "condition":
-        raise AnnotationError(first, f"begins a {'number' if kind == 'literal' else kind}, and a condition is expected, such as m == 0")
+        raise AnnotationError(first, f"begins {a('number' if kind == 'literal' else kind)}, and a condition is expected, such as m == 0")
     return text
 
 
@@ -56,7 +60,7 @@ def argument(words, scope, stop=""):
     first = words.next
     kind, text = _binary(words, scope, 4, stop)
     if kind not in ("integer", "literal"):
-        raise AnnotationError(first, f"begins a {kind}, and a whole number is expected")
+        raise AnnotationError(first, f"begins {a(kind)}, and a whole number is expected")
     return text
 
 
@@ -72,7 +76,7 @@ def _choice(words, scope):
     kind_else, otherwise = _choice(words, scope)
     kinds = {kind_then, kind_else} - {"literal"}
     if len(kinds) > 1:
-        raise AnnotationError(question, f"chooses between a {kind_then} and a {kind_else}")
+        raise AnnotationError(question, f"chooses between {a(kind_then)} and {a(kind_else)}")
     return (kinds or {"literal"}).pop(), f"({text} ? {then} : {otherwise})"
 
 
@@ -125,12 +129,12 @@ def _single(words, scope):
     if word.text == "-":
         kind, text = _single(words, scope)
         if kind not in ("integer", "literal"):
-            raise AnnotationError(word, f"is in front of a {kind}")
+            raise AnnotationError(word, f"is in front of {a(kind)}")
         return kind, f"-{text}"
     if word.text == "!":
         kind, text = _single(words, scope)
         if kind != "condition":
-            raise AnnotationError(word, f"is in front of a {kind}")
+            raise AnnotationError(word, f"is in front of {a(kind)}")
         return kind, f"!({text})"
     if word.text[:1] == "'":
         if len(word.text) != 3:

@@ -5,7 +5,7 @@ import dataclasses
 import re
 
 from .errors import AnnotationError, Failure
-from .expressions import Scope, argument, condition, dimension, number
+from .expressions import Scope, a, argument, condition, dimension, number
 from .header import Type
 
 CPLUSPLUS = {"float _Complex": "std::complex<float>", "double _Complex": "std::complex<double>", "_Complex float": "std::complex<float>",
@@ -542,7 +542,7 @@ class FunctionReader:
             lines = [f"std::swap(g.{first.text}, g.{second.text});"]
             kinds = [self.routine.main.kinds.get(w.text) for w in (first, second)]
             if kinds[0] != kinds[1]:
-                raise AnnotationError(second, f"is {self.a(kinds[1])}, and {first.text} is {self.a(kinds[0])}")
+                raise AnnotationError(second, f"is {self.what(kinds[1])}, and {first.text} is {self.what(kinds[0])}")
             return [*lines, f"std::swap(at_{first.text}, at_{second.text});"] if kinds[0] == "operand" else lines
         if word.text == "flip":
             target = self.parameter(s, "a letter")
@@ -558,8 +558,8 @@ class FunctionReader:
         raise AnnotationError(word, "is no action; these are: swap, flip, conjugate")
 
     @staticmethod
-    def a(kind):
-        return "no parameter of both functions" if kind is None else f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+    def what(kind):
+        return "no parameter of both functions" if kind is None else a(kind)
 
     def read_forward(self, s, _):
         self.transformations(s, "forward")

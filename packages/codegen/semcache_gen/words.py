@@ -85,7 +85,7 @@ class Words:
 
 def statements(path):
     """Returns the statements of the file's annotations, each as Words."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     found, i = [], 0
     while i < len(lines):
         opening = PRAGMA.match(lines[i])
