@@ -230,7 +230,8 @@ def symbols(c):
 def libraries(c):
     too_large = {"BLAS dgemm on the host: a size does not fit 32 bits": 1}
     c.program("local_library", calls={ON_DEVICE: 4, **too_large})
-    c.program("local_library", options=["--emulate", "--offload=never"], calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 4, **too_large})
+    c.program("local_library", options=["--emulate", "--offload=never"],
+              calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 4, **too_large})
 
 
 def automatic(c):
