@@ -2,11 +2,12 @@
 # SPDX-FileCopyrightText: The SemCache contributors
 """Runs programs with and without semcache-run, and compares what they print, and the bytes that moved.
 
-check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; of the case gemm_chain that program
+check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; of some cases another program or library
 """
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ HERE = pathlib.Path(__file__).parent
 PYTHON = "/usr/bin/python3"  # of the distribution, which has NumPy
 MIB = 1 << 20
 ON_DEVICE = "BLAS dgemm on the device"
+# When it is imported, NumPy computes a product of two numbers with themselves.
+OF_NUMPY_ITSELF, BYTES_OF_NUMPY_ITSELF = "BLAS sdot", 2 * 8
 
 
 def run(command, options=None, environment=None, runner=None):
@@ -50,7 +53,7 @@ class Checks:
             return None  # a process that a signal ends writes none
         if report is None:
             return self.expect("report", None, "written")
-        found = {c["what"]: c["count"] for c in report["library_calls"]}
+        found = {c["what"]: c["count"] for c in report["library_calls"] if not (command[0] == PYTHON and c["what"].startswith(OF_NUMPY_ITSELF))}
         if calls is not None:
             self.expect("calls", found, calls)
         for name, expected in ("h2d", h2d), ("d2h", d2h):
@@ -66,14 +69,15 @@ class Checks:
 
 def numpy_chain(c):
     """The minimum: A and B cross the link once, E comes back. 512 x 512 doubles are 2 MiB."""
-    c.script("chain.py", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 3})
-    c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=write-through"], h2d=4 * MIB, d2h=6 * MIB, calls={ON_DEVICE: 3})
-    c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=off"], h2d=12 * MIB, d2h=6 * MIB, calls={ON_DEVICE: 3})
+    own = BYTES_OF_NUMPY_ITSELF
+    c.script("chain.py", h2d=4 * MIB + own, d2h=2 * MIB, calls={ON_DEVICE: 3})
+    c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=write-through"], h2d=4 * MIB + own, d2h=6 * MIB, calls={ON_DEVICE: 3})
+    c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=off"], h2d=12 * MIB + own, d2h=6 * MIB, calls={ON_DEVICE: 3})
     # In place: of each result the first page and the last, which have other data, come back at once; together they are a page.
     in_place = {"SEMCACHE_BLAS_GUARD": "16"}
-    c.script("chain.py", options=["--emulate", "--offload=always", "--malloc=0"], environment=in_place, h2d=4 * MIB, d2h=2 * MIB + 2 * 4096)
+    c.script("chain.py", options=["--emulate", "--offload=always", "--malloc=0"], environment=in_place, h2d=4 * MIB + own, d2h=2 * MIB + 2 * 4096)
     sent = {"SEMCACHE_BLAS_GUARD": "1000000"}
-    c.script("chain.py", options=["--emulate", "--offload=always", "--malloc=0"], environment=sent, h2d=12 * MIB, d2h=6 * MIB)
+    c.script("chain.py", options=["--emulate", "--offload=always", "--malloc=0"], environment=sent, h2d=12 * MIB + own, d2h=6 * MIB)
 
 
 def numpy_uses(c):
@@ -148,28 +152,105 @@ def attacks(c):
             c.program(name, options=options, environment={"SEMCACHE_BLAS_GUARD": "1"})
 
 
-def reference_tests(c):
-    """The tests of the reference BLAS (Debian: libblas-test). Each program runs in a shell, which calls no BLAS and leaves its report alone."""
-    folder = "/usr/lib/x86_64-linux-gnu/blas"
-    for test, data, on_device in ("xblat3d", "dblat3.in", 10350), ("xdcblat3", "din3", 31104):
-        script = f"cd $(mktemp -d) && {folder}/{test} < {folder}/{data} | grep -v Time; cat ./*; rm -r $PWD"
-        for malloc in "1M", "4096":
-            options = ["--emulate", "--offload=always", f"--malloc={malloc}"]
-            c.same(["bash", "-c", script], options=options, environment={"SEMCACHE_BLAS_GUARD": "1"})
-        *_, report, errors = run(["bash", "-c", script], ["--emulate", "--offload=always"], runner=c.runner)
-        c.expect(f"{test}: calls on the device", {call["what"]: call["count"] for call in report["library_calls"]}.get(ON_DEVICE), on_device)
+REFERENCE = pathlib.Path("/usr/lib/x86_64-linux-gnu/blas")
+# Calls on the device: of the Fortran interface, levels 1 to 3, and of C's. Others have nothing to compute, wrong arguments, or no routine there.
+REFERENCE_CALLS = {"s": ((161, 21216, 15150), (103, 42432, 30300)), "d": ((161, 21216, 15150), (103, 42432, 44928)),
+                   "c": ((114, 21472, 16350), (104, 31328, 32700)), "z": ((114, 21472, 16350), (104, 31328, 32700))}
+
+
+def reference_program(precision, interface, level):
+    """Returns the command of a test of the reference BLAS (Debian: libblas-test), and how many of its calls are computed by the device."""
+    name = (f"xblat{level}{precision}", f"x{precision}cblat{level}")[interface]
+    data = "/dev/null" if level == 1 else REFERENCE / (f"{precision}blat{level}.in", f"{precision}in{level}")[interface]
+    # Each runs in a shell, which calls no BLAS and leaves its report alone.
+    script = f"cd $(mktemp -d) && {REFERENCE}/{name} < {data} 2>&1 | grep -v Time; cat ./* 2>/dev/null; rm -r $PWD"
+    return name, ["bash", "-c", script], REFERENCE_CALLS[precision][interface][level - 1]
+
+
+def reference_tests(c, precisions="sdcz"):
+    for precision in precisions:
+        for interface in 0, 1:
+            for level in 1, 2, 3:
+                name, command, on_device = reference_program(precision, interface, level)
+                for malloc in ("1M", "4096") if precision == "d" else ("4096",):
+                    options, guard = ["--emulate", "--offload=always", f"--malloc={malloc}"], {"SEMCACHE_BLAS_GUARD": "1"}
+                    plain, _, _, _ = run(command)
+                    out, _, report, errors = run(command, options, guard, c.runner)
+                    print("  " + name)
+                    c.expect(f"{name}: output", out, plain)
+                    c.expect(f"{name}: passes", "PASS" in plain and "FAIL" not in plain, True)
+                    c.expect(f"{name}: stderr", errors, "")
+                    found = sum(call["count"] for call in report["library_calls"] if call["what"].endswith("on the device"))
+                    c.expect(f"{name}: calls on the device", found, on_device)
+
+
+def reference_tests_s(c):
+    reference_tests(c, "s")
+
+
+def reference_tests_d(c):
+    reference_tests(c, "d")
+
+
+def reference_tests_c(c):
+    reference_tests(c, "c")
+
+
+def reference_tests_z(c):
+    reference_tests(c, "z")
+
+
+def routines(c):
+    """Routines of all levels on data that is used again, in blocks, in place, and sent at each call; also where the device has little memory."""
+    for options, guard in (([], "16"), (["--malloc=4096"], "16"), (["--malloc=0"], "1"), (["--malloc=0"], "1000000"), (["--memory=12M"], "16"),
+                           (["--protocol=write-through"], "16")):
+        for level in "level1", "level2", "level3":
+            c.program(level, options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": guard})
+    for options in ["--malloc=4096"], ["--malloc=0"]:
+        c.program("other_triangle", options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"},
+                  calls={"BLAS dsyrk on the device": 2000})
+
+
+def as_cublas(c):
+    """What the wrappers tell cuBLAS, computed by the host's BLAS: the same results, by as many calls of each routine."""
+    for precision, interfaces in REFERENCE_CALLS.items():
+        for interface, levels in enumerate(interfaces):
+            for level in 1, 2, 3:
+                name, command, on_device = reference_program(precision, interface, level)
+                plain, _, _, _ = run(command)
+                out, _, _, _ = run(command, environment={"LD_PRELOAD": c.programs})
+                calls = [line.split() for line in out.splitlines() if line.startswith("cublas")]
+                c.expect(f"{name}: output", [line for line in out.splitlines() if not line.startswith("cublas")], plain.splitlines())
+                c.expect(f"{name}: calls", sum(int(count) for _, count in calls), on_device)
+
+
+def symbols(c):
+    """All functions of Debian's BLAS, but for its own helpers, in the names of 32-bit integers, of 64-bit ones, and of pip's NumPy."""
+    def names_of(library):
+        lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout.splitlines()
+        return {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] in "TW"}
+
+    own_helpers = r".*(sub|xerbla|xerbla_array|lsame)_|cblas_xerbla"
+    host = {n for n in names_of(REFERENCE / "libblas.so.3") if not re.fullmatch(own_helpers, n)}
+    ours = names_of(c.programs)
+    c.expect("functions of the host's library", len(host) > 280, True)
+    wide = {n[:-1] + "_64_" if n.endswith("_") else n + "64_" for n in host}
+    for kind, names in ("32 bits", host), ("64 bits", wide), ("pip's NumPy", {"scipy_" + n for n in wide}):
+        c.expect(f"{kind}: missing", sorted(names - ours), [])
 
 
 def libraries(c):
-    c.program("local_library", calls={ON_DEVICE: 4})
-    c.program("local_library", options=["--emulate", "--offload=never"], calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 4})
+    too_large = {"BLAS dgemm on the host: a size does not fit 32 bits": 1}
+    c.program("local_library", calls={ON_DEVICE: 4, **too_large})
+    c.program("local_library", options=["--emulate", "--offload=never"],
+              calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 4, **too_large})
 
 
 def automatic(c):
     """Products begin on the host, and go to the device once that has spent as long as a start takes."""
     c.script("many_products.py", options=["--emulate"], environment={"OPENBLAS_NUM_THREADS": "1"})
     *_, report, _ = run([PYTHON, str(HERE / "many_products.py")], ["--emulate"], runner=c.runner)
-    calls = {call["what"]: call["count"] for call in report["library_calls"]}
+    calls = {call["what"]: call["count"] for call in report["library_calls"] if not call["what"].startswith(OF_NUMPY_ITSELF)}
     not_yet = "BLAS dgemm on the host: it has not computed as long yet as a device takes to start"
     c.expect("some calls stayed on the host first", calls.get(not_yet, 0) > 0, True)
     c.expect("some calls came to the device", calls.get(ON_DEVICE, 0) > 0, True)
@@ -203,8 +284,8 @@ def gemm_chain(c):
                      (to_device * rounds_in, to_host * rounds_out))
 
 
-CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests, libraries, automatic, signals,
-         gemm_chain]
+CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests_s, reference_tests_d,
+         reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, automatic, signals, gemm_chain]
 
 
 def main():

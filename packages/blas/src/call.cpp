@@ -26,19 +26,38 @@ std::uintptr_t stack_here() noexcept { return reinterpret_cast<std::uintptr_t>(_
 /// Nanoseconds that the host has spent on calls for which a device would have been started.
 std::atomic<std::uint64_t> host_ns{0};
 
-Verdict verdict_of(const Call& call, const Places& places) {
+bool writes_what_another_uses(const Call& call) noexcept {
+  for (std::size_t i = 0; i < call.count; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if ((writes(call.operands[i].mode) || writes(call.operands[j].mode)) && may_overlap(call.operands[i], call.operands[j])) return true;
+    }
+  }
+  return false;
+}
+
+/// Small calls are common, and shall cost nothing. Even if all their bytes are on the device, they do not pay there.
+bool is_small(double operations, double bytes) noexcept {
+  constexpr Rates r;
+  return operations + bytes * (r.host_operations / r.link_bytes) <= r.launch_seconds * r.host_operations;
+}
+
+/// What can be said without a look at the memory; on_device: nothing is against it.
+Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   if (call.refused != Verdict::on_device) return call.refused;
-  Facts facts;
   facts.asked = settings().offload;
   facts.operations = call.operations;
-  if (facts.asked == Offload::never) return decide(facts).verdict;
+  if (facts.asked == Offload::never) return Verdict::off;
   Verdict why_not = Verdict::on_device;
   facts.device_runs = device_is_there(Start::no, why_not);
   if (!facts.device_runs && why_not != Verdict::not_started_yet) return why_not;
-  const Operand& result = call.operands[call.count - 1];
-  for (std::size_t i = 0; i + 1 < call.count; ++i) {
-    if (may_overlap(call.operands[i], result)) return Verdict::operands_overlap;
-  }
+  if (writes_what_another_uses(call)) return Verdict::operands_overlap;
+  double bytes = 0;
+  for (std::size_t i = 0; i < call.count; ++i) bytes += static_cast<double>(call.operands[i].span());
+  return facts.asked == Offload::automatic && is_small(facts.operations, bytes) ? Verdict::too_little_work : Verdict::on_device;
+}
+
+Verdict verdict_of(const Places& places, Facts& facts) {
+  Verdict why_not = Verdict::on_device;
   if (facts.asked == Offload::automatic) places.add_to(facts);
   facts.host_seconds = static_cast<double>(host_ns.load(std::memory_order_relaxed)) * 1e-9;
   const Plan plan = decide(facts);
@@ -59,11 +78,9 @@ Verdict compute_on_device(Places& places, const Routines& routines) noexcept {
 }
 
 void compute_on_host(const Call& call, const Routines& routines, Verdict why) {
-  std::array<const void*, most_operands> at{};
-  for (std::size_t i = 0; i < call.count; ++i) at[i] = call.operands[i].address;
-  if (why != Verdict::not_started_yet) return routines.on_host(at.data());
+  if (why != Verdict::not_started_yet) return routines.on_host(call.at.data());
   const auto begin = std::chrono::steady_clock::now();
-  routines.on_host(at.data());
+  routines.on_host(call.at.data());
   const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin;
   host_ns.fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
 }
@@ -72,20 +89,40 @@ void compute_on_host(const Call& call, const Routines& routines, Verdict why) {
 
 bool is_within_call() noexcept { return stack_here() < within_call; }
 
+void enter_passed_through(Routine& routine) noexcept {
+  count(routine, Verdict::no_routine);
+  within_call = stack_here();
+}
+void leave_passed_through() noexcept { within_call = 0; }
+
+bool enter_small(Routine& routine, double operations, double bytes) noexcept {
+  const Offload asked = settings().offload;
+  if (asked == Offload::always || !is_small(operations, bytes)) return false;
+  Verdict why = Verdict::off;
+  if (asked == Offload::automatic && (device_is_there(Start::no, why) || why == Verdict::not_started_yet)) why = Verdict::too_little_work;
+  count(routine, why);
+  within_call = stack_here();
+  return true;
+}
+
 void carry_out(const Call& call, const Routines& routines) noexcept {
   within_call = stack_here();
   std::optional<syscalls::Uncancelled> uncancelled(std::in_place);
   const int error = errno;
-  Verdict verdict = Verdict::failed;
-  try {
-    const syscalls::Undisturbed undisturbed;
-    Places places(call);
-    verdict = verdict_of(call, places);
-    if (verdict == Verdict::on_device) verdict = compute_on_device(places, routines);
-  } catch (const std::exception& e) {
-    give_up(e.what());
+  Facts facts;
+  Verdict verdict = first_verdict(call, facts);
+  if (verdict == Verdict::on_device) {
+    verdict = Verdict::failed;
+    try {
+      const syscalls::Undisturbed undisturbed;
+      Places places(call);
+      verdict = verdict_of(places, facts);
+      if (verdict == Verdict::on_device) verdict = compute_on_device(places, routines);
+    } catch (const std::exception& e) {
+      give_up(e.what());
+    }
   }
-  count(call.routine, verdict);
+  count(*call.routine, verdict);
   if (verdict == Verdict::wrong_arguments) {  // the program's xerbla may leave by longjmp
     within_call = 0;
     uncancelled.reset();

@@ -12,11 +12,12 @@ namespace semcache::blas {
 
 /// A call, as its wrapper understands it. The operands that are written come last.
 struct Call {
-  Routine routine = Routine::dgemm;
+  Routine* routine = nullptr;
   double operations = 0;
   std::size_t count = 0;
-  Operands operands;
-  Verdict refused = Verdict::on_device;  ///< what the wrapper has found already: wrong_arguments, nothing_to_compute
+  std::array<const void*, most_operands> at{};  ///< the program's addresses
+  Operands operands;                            ///< those that the call does not read are empty
+  Verdict refused = Verdict::on_device;  ///< what the wrapper has found already: wrong_arguments, nothing_to_compute, too_large, no_routine
 };
 
 /// The two ways to compute a call. Both are given the addresses of the operands, in the order of `Call::operands`, and leave all else as the
@@ -25,8 +26,10 @@ class Routines {
  public:
   /// Calls the routine of the library that the caller is linked to: with the program's addresses, or with those of emulated devices.
   virtual void on_host(const void* const* at) const = 0;
-  /// Calls cuBLAS. @param pitches  bytes from one column to the next, for each operand
+  /// Calls the device's routine.
   virtual void on_gpu(const runtime::Stream& stream, const void* const* at) const = 0;
+  /// Computes on an emulated device, whose addresses are the host's.
+  virtual void on_emulated(const runtime::Stream&, const void* const* at) const { on_host(at); }
 
  protected:
   ~Routines() = default;
@@ -37,5 +40,10 @@ void carry_out(const Call& call, const Routines& routines) noexcept;
 
 /// Returns whether this thread is in a routine that `carry_out` has called. A BLAS call from there is a part of that routine, and is passed on.
 [[nodiscard]] bool is_within_call() noexcept;
+/// Around a routine that is always passed on: it is counted, and the calls that it makes itself are not.
+void enter_passed_through(Routine& routine) noexcept;
+void leave_passed_through() noexcept;
+/// The same for a call that is too small for any device. @return false if it is not, or devices are to compute all calls
+[[nodiscard]] bool enter_small(Routine& routine, double operations, double bytes) noexcept;
 
 }  // namespace semcache::blas

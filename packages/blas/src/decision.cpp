@@ -12,6 +12,7 @@ const char* text_of(Verdict verdict) noexcept {
     case Verdict::off: return "on the host: SEMCACHE_BLAS_OFFLOAD=never";
     case Verdict::nothing_to_compute: return "on the host: nothing to compute";
     case Verdict::wrong_arguments: return "on the host: wrong arguments";
+    case Verdict::no_routine: return "on the host: the device's library does not have it, or not for such arguments";
     case Verdict::too_large: return "on the host: a size does not fit 32 bits";
     case Verdict::operands_overlap: return "on the host: the result overlaps an input";
     case Verdict::too_little_work: return "on the host: too little work for the bytes that are missing on the device";

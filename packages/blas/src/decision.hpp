@@ -16,6 +16,7 @@ enum class Verdict : std::uint8_t {
   off,                ///< SEMCACHE_BLAS_OFFLOAD=never
   nothing_to_compute, ///< a size is zero, or an operand is a null pointer
   wrong_arguments,    ///< the host's library tells the program (xerbla)
+  no_routine,         ///< the device's library has no such routine, or not for these arguments
   too_large,          ///< a size does not fit the 32 bits of the device's library
   operands_overlap,   ///< the result shares bytes with an input
   too_little_work,    ///< the host is faster, transfers included
@@ -27,7 +28,7 @@ enum class Verdict : std::uint8_t {
   in_child,           ///< of a fork
   own_semcache,       ///< the program contains SemCache itself
 };
-inline constexpr std::size_t verdicts = 14;
+inline constexpr std::size_t verdicts = 15;
 
 /// Returns the words of the report: "on the host: too little work".
 [[nodiscard]] const char* text_of(Verdict verdict) noexcept;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "places.hpp"
 
+#include "forms.hpp"
 #include "process.hpp"
 #include "stand_ins.hpp"
 
@@ -9,6 +10,7 @@
 #include <semcache/tasks/lanes.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -22,20 +24,42 @@ class Sent : base::Uncopied {
       : of_(operand), in_front_(operand.begin() % alignment), array_(runtime::allocate_device("BLAS operand", in_front_ + operand.span())) {}
   ~Sent() { runtime::deallocate(array_); }
   [[nodiscard]] std::byte* at() const noexcept { return static_cast<std::byte*>(array_) + in_front_; }
-  void send() const { copy(at(), of_.address); }
+  void send() const {
+    if (of_.is_scattered()) runtime::copy(at(), of_.address, of_.span(), runtime::queue_of(nullptr));
+    else copy(at(), of_.address, 0, of_.width(), of_.columns);
+  }
+  /// Brings back what the routine may have written.
   void bring_back() const {
-    if (writes(of_.mode)) copy(const_cast<void*>(of_.address), at());
+    void* const home = const_cast<void*>(of_.address);
+    if (of_.is_scattered()) return scatter(static_cast<std::byte*>(home));
+    if (of_.part == Part::all) return copy(home, at(), 0, of_.width(), of_.columns);
+    for_each_column_of_part(of_, [&](std::uint64_t column, std::uint64_t first, std::uint64_t end) {
+      copy(home, at(), column * of_.pitch() + first * of_.element_bytes, (end - first) * of_.element_bytes, 1);
+    });
   }
 
  private:
-  void copy(void* to, const void* from) const {
-    runtime::copy_2d(to, of_.pitch(), from, of_.pitch(), of_.width(), of_.columns, runtime::queue_of(nullptr));
+  /// Between the elements there may be what other threads write.
+  void scatter(std::byte* home) const {
+    std::vector<std::byte> hull(of_.span());
+    runtime::copy(hull.data(), at(), hull.size(), runtime::queue_of(nullptr));
+    for (std::size_t i = 0; i < hull.size(); i += of_.pitch()) std::memcpy(home + i, hull.data() + i, of_.width());
+  }
+  void copy(void* to, const void* from, std::size_t offset, std::size_t width, std::size_t columns) const {
+    runtime::copy_2d(static_cast<std::byte*>(to) + offset, of_.pitch(), static_cast<const std::byte*>(from) + offset, of_.pitch(), width, columns,
+                     runtime::queue_of(nullptr));
   }
   static constexpr std::size_t alignment = 512;  // of arrays; the operand is aligned there as it is on the host
   const Operand& of_;
   std::size_t in_front_;
   void* array_;
 };
+
+/// What a call uses on the device. Of scattered elements the hull: the routine leaves what is between them as it is.
+runtime::LibraryUse use_of(const Operand& o, const void* at) noexcept {
+  if (!o.is_scattered()) return {at, o.width(), o.mode, o.columns, o.pitch()};
+  return {at, o.span(), o.mode == Access::read ? Access::read : Access::read_write};
+}
 
 /// Returns the first byte of a whole page behind the operand's first byte. What is adopted in place contains one.
 const void* whole_page_of(const Operand& o) noexcept {
@@ -64,7 +88,10 @@ void Places::add_to(Facts& facts) const {
     const bool adopted = blocks_[i] && device_runs() && blocks_[i]->adopted_in == runtime::epoch();
     std::uint64_t on_device = 0;
     if (adopted) try {
-      for (const runtime::HeldBytes& h : runtime::holders(o.address, o.width(), o.columns, o.pitch())) on_device += h.where.size();
+      const bool hull = o.is_scattered();
+      for (const runtime::HeldBytes& h : runtime::holders(o.address, hull ? o.span() : o.width(), hull ? 1 : o.columns, o.pitch())) {
+        on_device += h.where.size();
+      }
       for (const std::uint64_t bytes : runtime::missing_bytes(o.address, o.span()).from_devices) facts.missing_on_host += bytes;
     } catch (const UsageError&) {  // another thread has released it meanwhile
     }
@@ -91,6 +118,7 @@ std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const n
 Places::How Places::adopt(std::size_t i) const {
   if (call_.operands[i].empty()) return How::sent;
   if (blocks_[i]) return blas::adopt(*blocks_[i]) ? How::block : How::sent;
+  if (call_.operands[i].is_scattered()) return How::sent;
   return in_place::adopt(call_.operands[i]) && runtime::notices_host_accesses(whole_page_of(call_.operands[i])) ? How::in_place : How::sent;
 }
 
@@ -121,11 +149,18 @@ void Places::compute(const Routines& routines) {
   for (std::size_t i = 0; i < call_.count; ++i) {
     const Operand& o = call_.operands[i];
     matrices[i] = {o.address, o.rows, o.columns, o.leading, o.element_bytes};
-    if (!o.empty() && how[i] == How::in_place) in_adopted.push_back({&matrices[i], o.mode});
+    if (o.empty() || how[i] != How::in_place) continue;
+    in_adopted.push_back({&matrices[i], o.mode});
+    if (o.part == Part::all || !writes(o.mode)) continue;
+    for_each_column_of_part(o, [&](std::uint64_t column, std::uint64_t first, std::uint64_t end) {
+      in_adopted.back().parts.push_back({first, end, column, column + 1});
+    });
   }
   linalg::StandIns stand_ins(in_adopted);
   std::vector<runtime::Tile> tiles;
   std::array<std::unique_ptr<Sent>, most_operands> sent;
+  std::array<std::unique_ptr<Formed>, most_operands> formed;
+  const runtime::Stream stream = tasks::lane(device, 0);
   std::vector<runtime::LibraryUse> uses;
   std::array<const void*, most_operands> at{};
   tiles.reserve(call_.count);
@@ -143,20 +178,28 @@ void Places::compute(const Routines& routines) {
       first = static_cast<const std::byte*>(tiles.back().data()) + (first - whole);
     }
     at[i] = first;
-    uses.push_back({first, o.width(), o.mode, o.columns, o.pitch()});
+    if (o.form != nullptr) {
+      formed[i] = std::make_unique<Formed>(o, stream, first, sent[i] != nullptr ? first : matrices[i].data);
+      at[i] = formed[i]->at();
+      uses.push_back(formed[i]->use());
+    } else {
+      uses.push_back(use_of(o, first));
+    }
   }
-  const runtime::Stream stream = tasks::lane(device, 0);
   {
     const base::AtEnd noted([] { tasks::note_submitted(); });
     const runtime::Launch launch(stream.queue, uses.data(), uses.size());
     const runtime::OnDevice on(device);
-    if (runtime::devices_are_emulated()) routines.on_host(at.data());
+    if (runtime::devices_are_emulated()) routines.on_emulated(stream, at.data());
     else routines.on_gpu(stream, at.data());
   }
   try {
+    for (const std::unique_ptr<Formed>& f : formed) {
+      if (f != nullptr) f->reverse();
+    }
     stand_ins.write_back();
-    for (const auto& s : sent) {
-      if (s != nullptr) s->bring_back();
+    for (std::size_t i = 0; i < call_.count; ++i) {
+      if (sent[i] != nullptr && writes(call_.operands[i].mode)) sent[i]->bring_back();
     }
   } catch (const std::exception& e) {
     // The host computes anew what the call overwrites. Where it adds to the result, some of that has been added already.

@@ -18,20 +18,31 @@
 namespace semcache::blas {
 namespace {
 
-constexpr const char* names[routines] = {"dgemm"};
-std::atomic<std::uint64_t> counts[routines][verdicts];
+std::atomic<Routine*> called{nullptr};  // a list
 std::atomic<pid_t> counting_process{0};  // a forked child inherits the counts, and does not report them
 
-/// Calls `visit(text, count)` for the calls so far, and forgets them.
-template <class Visit>
-void take_counts(const Visit& visit) {
-  for (std::size_t r = 0; r < routines; ++r) {
-    for (std::size_t v = 0; v < verdicts; ++v) {
-      const std::uint64_t n = counts[r][v].exchange(0);
-      if (n > 0) visit(std::string("BLAS ") + names[r] + " " + text_of(static_cast<Verdict>(v)), n);
+}  // namespace
+
+struct Counts {
+  static void list(Routine& routine) noexcept {
+    if (routine.listed_.exchange(true)) return;
+    routine.next_ = called.load(std::memory_order_acquire);
+    while (!called.compare_exchange_weak(routine.next_, &routine, std::memory_order_acq_rel)) {
     }
   }
-}
+  /// Calls `visit(text, count)` for the calls so far, and forgets them.
+  template <class Visit>
+  static void take(const Visit& visit) {
+    for (Routine* r = called.load(std::memory_order_acquire); r != nullptr; r = r->next_) {
+      for (std::size_t v = 0; v < verdicts; ++v) {
+        const std::uint64_t n = r->counts_[v].exchange(0);
+        if (n > 0) visit(std::string(r->name_) + " " + text_of(static_cast<Verdict>(v)), n);
+      }
+    }
+  }
+};
+
+namespace {
 
 /// Is this the process that semcache-run has started, and not one that it has made? Has none of these written a report meanwhile?
 bool is_to_say_that_there_was_none(const char* target) {
@@ -51,7 +62,7 @@ bool is_to_say_that_there_was_none(const char* target) {
     if (!trace::why_no_report_target(target).empty()) return;
     Statistics s;
     if (counting_process != 0 && counting_process != ::getpid()) return;
-    take_counts([&](const std::string& what, std::uint64_t n) { s.library_calls.push_back({what, n}); });
+    Counts::take([&](const std::string& what, std::uint64_t n) { s.library_calls.push_back({what, n}); });
     if (s.library_calls.empty()) {
       if (!is_to_say_that_there_was_none(target)) return;
       s.library_calls.push_back({"no BLAS call was seen", 1});
@@ -65,17 +76,16 @@ bool is_to_say_that_there_was_none(const char* target) {
 
 }  // namespace
 
-const char* name_of(Routine routine) noexcept { return names[static_cast<std::size_t>(routine)]; }
-
-void count(Routine routine, Verdict verdict) noexcept {
+void count(Routine& routine, Verdict verdict) noexcept {
   if (counting_process.load(std::memory_order_relaxed) == 0) counting_process = ::getpid();
-  counts[static_cast<std::size_t>(routine)][static_cast<std::size_t>(verdict)].fetch_add(1, std::memory_order_relaxed);
+  if (!routine.listed_.load(std::memory_order_relaxed)) Counts::list(routine);
+  routine.counts_[static_cast<std::size_t>(verdict)].fetch_add(1, std::memory_order_relaxed);
 }
 
 void give_counts_to_runtime() noexcept {
   if (!runtime::reports_library_calls()) return;
   try {
-    take_counts([](const std::string& what, std::uint64_t n) {
+    Counts::take([](const std::string& what, std::uint64_t n) {
       for (std::uint64_t i = 0; i < n; ++i) runtime::note_library_call(what);
     });
   } catch (...) {  // no memory: the report lacks them

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "cublas.hpp"
 #include "gpu_kernels.hpp"
 #include "library.hpp"
 #include "loading.hpp"
@@ -128,6 +129,15 @@ class Cublas : public Library {
     gpu::spmm(stream, type, rows, vectors, alpha, row_pointers, columns, values, entries, x, leading_x, beta, y, leading_y);
   }
 
+  AnyFunction function(const char* name) {
+    AnyFunction found = nullptr;
+    find(found, name);
+    return found;
+  }
+  void call(const runtime::Stream& stream, const char* routine, const std::function<int(void*)>& body) {
+    with_handle(stream, routine, [&](Handle handle) { return body(handle); });
+  }
+
   /// The runtime ends, and with it its streams. Its devices may be others in the next one, and their contexts new.
   void end() noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -205,5 +215,14 @@ void destroy_handles() noexcept { loaded().end(); }
 }  // namespace
 
 Library& cublas() { return loaded(); }
+
+void CublasRoutine::call(const runtime::Stream& stream, const std::function<int(void*, AnyFunction)>& body) {
+  AnyFunction function = function_.load(std::memory_order_acquire);
+  if (function == nullptr) {
+    function = loaded().function(name_);
+    function_.store(function, std::memory_order_release);
+  }
+  loaded().call(stream, name_, [&](void* handle) { return body(handle, function); });
+}
 
 }  // namespace semcache::linalg

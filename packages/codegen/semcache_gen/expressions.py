@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+"""Expressions of parameters, in C's notation: they are checked, and written as C++."""
+from .errors import AnnotationError
+
+LEVELS = [["||"], ["&&"], ["==", "!=", "in"], ["<", "<=", ">", ">="], ["+", "-"], ["*", "/", "%"]]
+COMPARISON = 2  # the first of the levels that a shape's angle brackets leave out
+FUNCTIONS = {"max": 2, "min": 2, "abs": 1}
+
+
+def a(kind):
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+class Scope:
+    """What the names of an expression mean. `names` maps each to its kind and its C++ text.
+
+    Kinds: integer, letter, value (a coefficient, which can be compared with a number), condition, other (which has no place in expressions).
+    """
+
+    def __init__(self, function, names, constants):
+        self.function, self.names, self.constants = function, names, constants
+
+    def with_names(self, more):
+        return Scope(self.function, {**self.names, **more}, self.constants)
+
+    def find(self, word):
+        if word.text in self.names:
+            return self.names[word.text]
+        if word.text in self.constants:
+            return "integer", str(self.constants[word.text])
+        parameters = ", ".join(n for n in self.names if n != "complex")
+        raise AnnotationError(word, f"there is no such name; {self.function} has {parameters}")
+
+
+def number(words, scope):
+    """Reads an expression that is a whole number. Returns its C++ text."""
+    first = words.next
+    kind, text = _choice(words, scope)
+    if kind not in ("integer", "literal"):
+        raise AnnotationError(first, f"begins {a(kind)}, and a whole number is expected")
+    return text
+
+
+def condition(words, scope):
+    first = words.next
+    kind, text = _choice(words, scope)
+    if kind != "condition":
+        raise AnnotationError(first, f"begins {a('number' if kind == 'literal' else kind)}, and a condition is expected, such as m == 0")
+    return text
+
+
+def dimension(words, scope):
+    """Reads one dimension of a shape: sums and what stands in parentheses."""
+    return argument(words, scope, stop="*")
+
+
+def argument(words, scope, stop=""):
+    """Reads a whole number between angle brackets, where comparisons stand in parentheses."""
+    first = words.next
+    kind, text = _binary(words, scope, 4, stop)
+    if kind not in ("integer", "literal"):
+        raise AnnotationError(first, f"begins {a(kind)}, and a whole number is expected")
+    return text
+
+
+def _choice(words, scope):
+    kind, text = _binary(words, scope, 0)
+    question = words.accept("?")
+    if question is None:
+        return kind, text
+    if kind != "condition":
+        raise AnnotationError(question, "what is in front of it is no condition")
+    kind_then, then = _choice(words, scope)
+    words.expect(":")
+    kind_else, otherwise = _choice(words, scope)
+    kinds = {kind_then, kind_else} - {"literal"}
+    if len(kinds) > 1:
+        raise AnnotationError(question, f"chooses between {a(kind_then)} and {a(kind_else)}")
+    return (kinds or {"literal"}).pop(), f"({text} ? {then} : {otherwise})"
+
+
+def _binary(words, scope, level, stop=""):
+    if level == len(LEVELS):
+        return _single(words, scope)
+    kind, text = _binary(words, scope, level + 1, stop)
+    while words.more and words.next.text in LEVELS[level] and words.next.text != stop:
+        operator = words.take()
+        if operator.text == "in":
+            kind, text = _one_of(words, operator, kind, text)
+            continue
+        other_kind, other = _binary(words, scope, level + 1, stop)
+        kind, text = _combine(operator, level, (kind, text), (other_kind, other))
+    return kind, text
+
+
+def _one_of(words, operator, kind, text):
+    letters = words.take()
+    if kind != "letter" or letters.text[:1] != '"':
+        raise AnnotationError(operator, 'is used as in transa in "NTC"')
+    return "condition", f"one_of({text}, {letters.text})"
+
+
+def _combine(operator, level, left, right):
+    kinds = {left[0], right[0]} - {"literal"}
+    text = f"{left[1]} {operator.text} {right[1]}"
+    if operator.text in ("&&", "||"):
+        if kinds != {"condition"}:
+            raise AnnotationError(operator, "combines conditions only")
+        return "condition", f"({text})"
+    if level == COMPARISON and kinds == {"value"} and "literal" in (left[0], right[0]):
+        return "condition", text
+    if level == COMPARISON and kinds == {"letter"}:
+        return "condition", text
+    if not kinds <= {"integer"}:
+        wrong = "a coefficient can be compared by == and != with a number only" if "value" in kinds else f"{left[0]} and {right[0]} do not fit"
+        raise AnnotationError(operator, wrong)
+    return ("condition", text) if level in (2, 3) else ("integer", f"({text})")
+
+
+def _single(words, scope):
+    if not words.more:
+        words.fail("an expression is missing")
+    word = words.take()
+    if word.text == "(":
+        kind, text = _choice(words, scope)
+        words.expect(")")
+        return kind, text
+    if word.text == "-":
+        kind, text = _single(words, scope)
+        if kind not in ("integer", "literal"):
+            raise AnnotationError(word, f"is in front of {a(kind)}")
+        return kind, f"-{text}"
+    if word.text == "!":
+        kind, text = _single(words, scope)
+        if kind != "condition":
+            raise AnnotationError(word, f"is in front of {a(kind)}")
+        return kind, f"!({text})"
+    if word.text[:1] == "'":
+        if len(word.text) != 3:
+            raise AnnotationError(word, "a letter is written as 'N'")
+        return "letter", word.text
+    if word.text.isdigit():
+        return "literal", word.text
+    if word.text in FUNCTIONS and words.accept("("):
+        arguments = words.list(lambda: number(words, scope))
+        words.expect(")")
+        if len(arguments) != FUNCTIONS[word.text]:
+            raise AnnotationError(word, f"takes {FUNCTIONS[word.text]} arguments, and has {len(arguments)}")
+        return "integer", f"{word.text}_of({', '.join(arguments)})"
+    if not word.is_name:
+        raise AnnotationError(word, "is no number and no name")
+    kind, text = scope.find(word)
+    if kind == "other":
+        raise AnnotationError(word, "is an address, and has no place in an expression")
+    return kind, text

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+"""What the C compiler's parser (libclang) finds in a header: functions, the types of their parameters, enumerators."""
+import dataclasses
+
+from .errors import Failure
+
+try:
+    import clang.cindex as clang
+except ImportError:
+    clang = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Type:
+    """A type of C: the name of an arithmetic type, typedef or enumeration, or a pointer to one."""
+
+    base: str
+    pointer: bool = False
+    const: bool = False  # of what the pointer leads to
+    is_enum: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    name: str
+    type: Type
+
+
+@dataclasses.dataclass
+class Function:
+    name: str
+    line: int
+    parameters: list
+    result: Type
+
+
+@dataclasses.dataclass
+class Header:
+    functions: list
+    constants: dict  # enumerators
+    typedefs: set
+
+
+def read(path, arguments=()):
+    if clang is None:
+        raise Failure("Python finds no libclang, which reads the header. Please install it: apt-get install python3-clang")
+    try:
+        unit = clang.Index.create().parse(str(path), ["-x", "c", "-std=c11", "-Wno-unknown-pragmas", *arguments])
+    except clang.LibclangError as e:
+        raise Failure(f"libclang, which reads the header, cannot be loaded: {e}. Please install it: apt-get install python3-clang") from None
+    except clang.TranslationUnitLoadError:
+        raise Failure(f"the header {path} cannot be read; name a file that exists") from None
+    for d in unit.diagnostics:
+        if d.severity >= clang.Diagnostic.Error:
+            raise Failure(f"{path.name}:{d.location.line}:{d.location.column}: this is no valid C: {d.spelling}")
+    header = Header([], {}, set())
+    for cursor in unit.cursor.get_children():
+        if cursor.kind == clang.CursorKind.ENUM_DECL:
+            header.constants.update((e.spelling, e.enum_value) for e in cursor.get_children() if e.kind == clang.CursorKind.ENUM_CONSTANT_DECL)
+        elif cursor.kind == clang.CursorKind.TYPEDEF_DECL:
+            header.typedefs.add(cursor.spelling)
+        elif cursor.kind == clang.CursorKind.FUNCTION_DECL and cursor.location.file and cursor.location.file.name == str(path):
+            header.functions.append(_function(cursor, path))
+    return header
+
+
+def _function(cursor, path):
+    def checked(t, what):
+        found = _type(t)
+        if found is None:
+            raise Failure(f"{path.name}:{cursor.location.line}: {what} of {cursor.spelling} has the type {t.spelling}, which is not supported: "
+                          "numbers, enumerations, and pointers to numbers are")
+        return found
+
+    parameters = []
+    for i, argument in enumerate(cursor.get_arguments()):
+        if not argument.spelling:
+            raise Failure(f"{path.name}:{cursor.location.line}: parameter {i + 1} of {cursor.spelling} has no name; annotations need it")
+        parameters.append(Parameter(argument.spelling, checked(argument.type, argument.spelling)))
+    return Function(cursor.spelling, cursor.location.line, parameters, checked(cursor.result_type, "the result"))
+
+
+def _type(t):
+    pointer = t.get_canonical().kind == clang.TypeKind.POINTER and t.kind == clang.TypeKind.POINTER
+    inner = t.get_pointee() if pointer else t
+    canonical = inner.get_canonical()
+    if canonical.kind in (clang.TypeKind.POINTER, clang.TypeKind.RECORD, clang.TypeKind.FUNCTIONPROTO) and inner.kind != clang.TypeKind.TYPEDEF:
+        return None
+    spelling = inner.spelling.replace("const ", "").strip()
+    return Type(spelling.replace("enum ", ""), pointer, pointer and inner.is_const_qualified(), canonical.kind == clang.TypeKind.ENUM)

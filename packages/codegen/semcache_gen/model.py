@@ -1,0 +1,625 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+"""What the annotations of a header mean, checked against its declarations."""
+import dataclasses
+import re
+
+from .errors import AnnotationError, Failure
+from .expressions import Scope, a, argument, condition, dimension, number
+from .header import Type
+
+CPLUSPLUS = {"float _Complex": "std::complex<float>", "double _Complex": "std::complex<double>", "_Complex float": "std::complex<float>",
+             "_Complex double": "std::complex<double>", "size_t": "std::size_t"}
+FILE_WORDS = ["library", "include", "file", "type", "integer", "names", "fortran", "letters"]
+FUNCTION_WORDS = ["alike", "precisions", "let", "inputs", "outputs", "scalars", "result", "returns", "requires", "nothing", "where", "pass_through",
+                  "work", "GPUMethod", "ParameterMatch", "forward", "reverse"]
+MOST_OPERANDS = 6
+MOST_PARAMETERS = 8
+
+
+@dataclasses.dataclass
+class Family:
+    """A typedef that stands for another type in each precision."""
+
+    types: dict  # precision: C++ type
+    pointee: str  # the family whose members it hands over, some of them by address; "" if it is those itself
+
+
+@dataclasses.dataclass
+class Library:
+    name: str = ""
+    includes: list = dataclasses.field(default_factory=list)
+    families: dict = dataclasses.field(default_factory=dict)
+    integers: set = dataclasses.field(default_factory=set)
+    names: list = dataclasses.field(default_factory=list)  # (pattern, [(integer type, pattern)])
+    fortran: list = dataclasses.field(default_factory=list)
+    letters: dict = dataclasses.field(default_factory=dict)  # enumeration: [(enumerator's value, letter)]
+    files: dict = dataclasses.field(default_factory=dict)  # file: routines
+
+    @property
+    def precisions(self):
+        return list(next(iter(self.families.values())).types) if self.families else ["only"]
+
+
+@dataclasses.dataclass
+class Operand:
+    name: str
+    word: object
+    type: Type
+    rows: str = ""
+    columns: str = ""  # "": a vector
+    storage: str = ""  # "", leading, increment, packed
+    step: str = ""  # the leading dimension or the increment
+    triangle: str = ""  # the letter that says which
+    unread: str = ""  # a condition
+    read: bool = False
+    written: bool = False
+    forward: object = None
+    reverse: object = None
+
+
+@dataclasses.dataclass
+class Transformation:
+    function: str
+    rows: str
+    columns: str
+    arguments: list
+    word: object
+
+
+@dataclasses.dataclass
+class Prototype:
+    function: object
+    kinds: dict  # parameter: kind
+    symbols: list  # (C++ integer type, {precision: symbol})
+    fortran: bool
+    steps: list = dataclasses.field(default_factory=list)
+    result: str = ""  # the parameter that takes it
+    returns: tuple = ("", "result")  # C++ type of the device routine's result, what the function makes of it
+
+
+@dataclasses.dataclass
+class Routine:
+    name: str
+    line: int
+    precisions: dict  # precision: stem of the names
+    prototypes: list = dataclasses.field(default_factory=list)
+    lets: list = dataclasses.field(default_factory=list)
+    operands: dict = dataclasses.field(default_factory=dict)
+    copied: dict = dataclasses.field(default_factory=dict)  # arrays of coefficients: how many
+    requires: list = dataclasses.field(default_factory=list)
+    nothing: list = dataclasses.field(default_factory=list)
+    passes: list = dataclasses.field(default_factory=list)
+    pass_through: bool = False
+    work: str = ""
+    gpu: str = ""
+    match: list = dataclasses.field(default_factory=list)
+    scope: object = None
+
+    @property
+    def main(self):
+        return self.prototypes[0]
+
+    @property
+    def ordered(self):
+        """The operands that are written come last."""
+        return sorted(self.operands.values(), key=lambda o: o.written)
+
+
+def matches(pattern, name):
+    """Returns what the star of a pattern stands for, or None."""
+    found = re.fullmatch(re.escape(pattern).replace(r"\*", "(.*)"), name)
+    return found and (found[1] if found.groups() else "")
+
+
+class Reader:
+    """Reads the statements of a header, in the order of its lines."""
+
+    def __init__(self, header, statements, file):
+        self.header, self.library, self.file = header, Library(), file
+        self.current_file, self.by_function = "wrappers", {}
+        functions = sorted(header.functions, key=lambda f: f.line)
+        groups = [[] for _ in functions]
+        for s in statements:
+            word = s.next
+            if word.text in FILE_WORDS and word.text != "file":
+                getattr(self, "read_" + s.take().text)(s)
+                s.end()
+                continue
+            if word.text != "file" and word.text not in FUNCTION_WORDS:
+                raise AnnotationError(word, f"is no word of an annotation; these are: {', '.join([*FILE_WORDS, *FUNCTION_WORDS])}")
+            later = next((i for i, f in enumerate(functions) if f.line > word.line), None)
+            if later is None and word.text != "file":
+                raise AnnotationError(word, "no function follows that it could belong to")
+            if later is not None:
+                groups[later].append(s)
+        for f, group in zip(functions, groups):
+            self.read_function(f, group)
+
+    # ---- statements that hold for the whole header
+
+    def read_library(self, s):
+        self.library.name = s.name("the library's name").text
+
+    def read_include(self, s):
+        self.library.includes.append(s.take().text)
+
+    def read_type(self, s):
+        name = self.typedef(s)
+        pointee = ""
+        if s.accept("of"):
+            word = s.name("the name of a type")
+            pointee = word.text
+            if pointee not in self.library.families:
+                raise AnnotationError(word, "no type of this name is described above")
+        s.expect(":")
+        types = {}
+        for precision, words in s.list(lambda: (s.name("the letter of a precision"), self.until_comma(s))):
+            text = " ".join(w.text for w in words).replace(" *", "*")
+            if text not in ["float", "double", *CPLUSPLUS, "const void*"]:
+                known = "float, double, float _Complex, double _Complex, const void*"
+                raise AnnotationError(words[0] if words else s.next, f"begins no type that is known: {known}")
+            types[precision.text] = CPLUSPLUS.get(text, text)
+        self.library.families[name] = Family(types, pointee)
+
+    def read_integer(self, s):
+        self.library.integers.add(self.typedef(s))
+
+    def typedef(self, s):
+        word = s.name("the name of a typedef")
+        if word.text not in self.header.typedefs:
+            raise AnnotationError(word, "the header has no such typedef")
+        return word.text
+
+    def read_names(self, s):
+        pattern = self.pattern(s)
+        s.expect(":")
+        versions = []
+
+        def version():
+            integer = s.name("a type of integers").text
+            while s.more and s.next.text != ",":
+                versions.append(("std::" + integer, self.pattern(s)))
+
+        s.list(version)
+        self.library.names.append((pattern, versions))
+
+    def pattern(self, s):
+        word = s.joined("a pattern of names, such as *_64_")
+        if word.text.count("*") != 1:
+            raise AnnotationError(word, "a pattern of names has one *")
+        return word.text
+
+    def read_fortran(self, s):
+        self.library.fortran.append(self.pattern(s))
+
+    def read_letters(self, s):
+        name = s.name("the name of an enumeration").text
+        s.expect(":")
+
+        def one():
+            word = s.name("an enumerator")
+            if word.text not in self.header.constants:
+                raise AnnotationError(word, "the header has no such enumerator")
+            letter = s.take()
+            if len(letter.text) != 3 or letter.text[0] != "'":
+                raise AnnotationError(letter, "expected a letter, such as 'N'")
+            return self.header.constants[word.text], letter.text
+
+        self.library.letters[name] = s.list(one)
+
+    def until_comma(self, s):
+        words = []
+        while s.more and s.next.text != ",":
+            words.append(s.take())
+        return words
+
+    # ---- functions
+
+    def read_function(self, f, statements):
+        for s in [s for s in statements if s.next.text == "file"]:
+            s.take()
+            self.current_file = s.name("the name of a file without .cpp").text
+            s.end()
+            statements.remove(s)
+        if not statements:
+            return  # a function that is not described is not wrapped
+        alike = next((s for s in statements if s.next.text == "alike"), None)
+        if alike is not None:
+            statements.remove(alike)
+            routine = self.read_alike(alike)
+        else:
+            precisions = next((s for s in statements if s.next.text == "precisions"), None)
+            if precisions is not None:
+                statements.remove(precisions)
+            routine = self.new_routine(f, precisions)
+        self.by_function[f.name] = routine
+        prototype = self.new_prototype(f, routine)
+        FunctionReader(self, routine, prototype).read(statements)
+
+    def read_alike(self, s):
+        s.take()
+        word = s.name("the name of a function above")
+        s.end()
+        if word.text not in self.by_function:
+            raise AnnotationError(word, "no function of this name is described above")
+        return self.by_function[word.text]
+
+    def names_of(self, name):
+        """Returns what the star stands for, and the patterns of this and the other names."""
+        for pattern, versions in self.library.names:
+            stem = matches(pattern, name)
+            if stem is not None:
+                return stem, versions
+        return name, [("", "*")]
+
+    def new_routine(self, f, s):
+        stem, _ = self.names_of(f.name)
+        if s is None:
+            routine = Routine(stem, f.line, {"only": stem})
+        else:
+            s.take()
+            routine = Routine(stem, f.line, {})
+            while s.more:
+                letter = s.name("the letter of a precision")
+                if letter.text not in self.library.precisions:
+                    raise AnnotationError(letter, f"no type is described for this precision; there are {' '.join(self.library.precisions)}")
+                if s.accept("="):
+                    routine.precisions[letter.text] = s.name("the name in this precision").text
+                elif stem[0] in self.library.precisions:
+                    routine.precisions[letter.text] = letter.text + stem[1:]
+                else:
+                    raise AnnotationError(letter, f"{stem} begins with no precision's letter, so write {letter.text}=NAME")
+            if stem not in routine.precisions.values():
+                raise AnnotationError(s.words[0], f"{stem} itself is in none of the precisions")
+            if all(name == p + stem[1:] for p, name in routine.precisions.items()):
+                routine.name = stem[1:]
+        self.library.files.setdefault(self.current_file, []).append(routine)
+        return routine
+
+    def new_prototype(self, f, routine):
+        stem, versions = self.names_of(f.name)
+        symbols = []
+        for integer, pattern in versions:
+            if "only" in routine.precisions:
+                symbols.append((integer, {"only": pattern.replace("*", stem)}))
+                continue
+            # What is around the routine's name stays: cdotu_sub.
+            own = next((p for p, name in routine.precisions.items() if stem.startswith(name)), None)
+            if own is None:
+                raise Failure(f"{self.file}:{f.line}: {f.name} has none of the names {', '.join(routine.precisions.values())}")
+            rest = stem[len(routine.precisions[own]):]
+            symbols.append((integer, {p: pattern.replace("*", name + rest) for p, name in routine.precisions.items()}))
+        fortran = any(matches(p, f.name) is not None for p in self.library.fortran) and matches("cblas_*", f.name) is None
+        prototype = Prototype(f, {}, symbols, fortran)
+        routine.prototypes.append(prototype)
+        return prototype
+
+
+class FunctionReader:
+    """Reads the statements of one function."""
+
+    def __init__(self, reader, routine, prototype):
+        self.library, self.routine, self.prototype = reader.library, routine, prototype
+        self.function, self.file = prototype.function, reader.file
+        self.is_main = prototype is routine.main
+        self.constants = reader.header.constants
+
+    def read(self, statements):
+        self.find_kinds(statements)
+        self.scope = Scope(self.function.name, self.names(), self.constants)
+        if self.is_main:
+            self.routine.scope = self.scope
+        for s in statements:
+            word = s.take()
+            if not self.is_main and word.text not in ("requires", "where", "pass_through", "result", "returns"):
+                raise AnnotationError(word, "belongs to the function that this one is alike to")
+            getattr(self, "read_" + word.text)(s, word)
+            s.end()
+        if self.is_main:
+            self.check_transformations()
+        if self.is_main and not self.routine.pass_through and not self.routine.operands:
+            raise Failure(f"{self.file}:{self.function.line}: {self.function.name} has no inputs and outputs; describe them, or write pass_through")
+        if self.is_main and not self.routine.pass_through and not self.routine.gpu:
+            raise Failure(f"{self.file}:{self.function.line}: {self.function.name} has no GPUMethod; name one, or write pass_through")
+
+    # ---- what the parameters are
+
+    def find_kinds(self, statements):
+        operands, copied, result = self.announced(statements)
+        for p in self.function.parameters:
+            self.prototype.kinds[p.name] = self.kind_of(p, operands, copied, result)
+
+    def announced(self, statements):
+        """Looks ahead for the names of operands, arrays of coefficients, and the result."""
+        if not self.is_main:
+            operands, copied = set(self.routine.operands), set(self.routine.copied)
+        else:
+            operands, copied = set(), set()
+        result = set()
+        for s in statements:
+            words = s.words
+            kind = words[0].text
+            for before, word, after in zip(words, words[1:], words[2:] + words[-1:]):
+                if kind in ("inputs", "outputs", "scalars") and word.is_name and before.text in (":", ",", kind) and (
+                        after.text in ("<", ",") or after is words[-1] or kind == "outputs"):
+                    (copied if kind == "scalars" else operands).add(word.text)
+                if kind == "result" and before.text == "result":
+                    result.add(word.text)
+        return operands, copied, result
+
+    def kind_of(self, p, operands, copied, result):
+        t = p.type
+        if p.name in operands or p.name in copied or p.name in result:
+            return "operand" if p.name in operands else "copied" if p.name in copied else "result"
+        if t.base in self.library.letters or t.base == "char":
+            return "letter"
+        if t.base in self.library.families:
+            return "value"
+        if t.is_enum or t.base in self.library.integers or t.base in ("int", "unsigned int", "long", "unsigned long", "size_t", "long long"):
+            return "integer"
+        if t.base in ("float", "double", *CPLUSPLUS):
+            return "value"
+        if self.routine.pass_through or t.pointer:
+            return "other"
+        raise Failure(f"{self.file}:{self.function.line}: {p.name} of {self.function.name} has the type {t.base}, which is not supported")
+
+    def names(self):
+        names = {}
+        main = self.routine.main
+        for p in main.function.parameters:
+            names[p.name] = self.in_expressions(main.kinds[p.name], f"g.{p.name}")
+        for p in self.function.parameters:  # of an alike function only
+            if p.name not in names:
+                names[p.name] = self.in_expressions(self.prototype.kinds[p.name], p.name)
+        names["complex"] = ("condition", "is_complex[g.type]")
+        if not self.is_main:
+            names.update(self.routine.scope.names if self.routine.scope else {})
+        return names
+
+    @staticmethod
+    def in_expressions(kind, text):
+        return (kind if kind in ("integer", "letter", "value") else "other", text)
+
+    def parameter(self, s, what):
+        word = s.name(what)
+        if word.text not in self.scope.names:
+            self.scope.find(word)
+        return word
+
+    # ---- statements
+
+    def read_let(self, s, _):
+        word = s.name("a name for an expression")
+        s.expect("=")
+        text = number(s, self.scope)
+        if word.text in self.scope.names:
+            raise AnnotationError(word, "there is a parameter or an expression of this name already")
+        self.routine.lets.append((word.text, text))
+        self.scope.names[word.text] = ("integer", word.text)
+
+    def read_inputs(self, s, _):
+        s.expect(":")
+        for operand in s.list(lambda: self.operand(s)):
+            if operand.read:
+                raise AnnotationError(operand.word, "is an input already")
+            operand.read = True
+
+    def read_outputs(self, s, _):
+        s.expect(":")
+        for operand in s.list(lambda: self.operand(s)):
+            if operand.type.const:
+                raise AnnotationError(operand.word, "cannot be an output: the declaration says const")
+            if operand.written:
+                raise AnnotationError(operand.word, "is an output already")
+            operand.written = True
+
+    def operand(self, s):
+        word = s.name("the name of an operand")
+        known = next((p for p in self.function.parameters if p.name == word.text), None)
+        if known is None:
+            self.scope.find(word)
+        if known is None or not known.type.pointer:
+            raise AnnotationError(word, "is no pointer, and so cannot be an operand")
+        described = s.next.text == "<"
+        operand = self.routine.operands.get(word.text)
+        if operand is None:
+            if not described:
+                raise AnnotationError(word, f"has no shape: write {word.text}<rows * columns>, or {word.text}<elements>")
+            operand = self.routine.operands[word.text] = Operand(word.text, word, known.type)
+            if len(self.routine.operands) > MOST_OPERANDS:
+                raise AnnotationError(word, f"is one too many: a function has at most {MOST_OPERANDS} operands")
+        elif described and operand.rows:
+            raise AnnotationError(word, "has a shape already; name it only")
+        if described:
+            operand.rows, operand.columns = self.shape(s)
+            self.storage(s, operand)
+        return operand
+
+    def shape(self, s):
+        s.expect("<")
+        rows, columns = dimension(s, self.scope), ""
+        if s.accept("*"):
+            columns = dimension(s, self.scope)
+        if s.more and s.next.text == "*":
+            s.fail("a shape has at most two dimensions; put products into parentheses")
+        s.expect(">")
+        return rows, columns
+
+    def storage(self, s, operand):
+        while s.more and s.next.text != ",":
+            word = s.take()
+            if word.text in ("leading", "increment"):
+                if (word.text == "leading") != bool(operand.columns):
+                    owner = "matrix, which has two dimensions" if word.text == "leading" else "vector, which has one dimension"
+                    raise AnnotationError(word, f"belongs to a {owner}")
+                operand.storage, operand.step = word.text, number(s, self.scope)
+            elif word.text == "transposed":
+                s.expect("if")
+                test = condition(s, self.scope)
+                rows, columns = operand.rows, operand.columns
+                operand.rows, operand.columns = f"({test} ? {columns} : {rows})", f"({test} ? {rows} : {columns})"
+            elif word.text == "triangle":
+                operand.triangle = self.letter(s)
+            elif word.text == "band":
+                below, above = dimension(s, self.scope), dimension(s, self.scope)
+                operand.rows = f"({below} + {above} + 1)"
+            elif word.text == "packed":
+                if operand.columns != operand.rows:
+                    raise AnnotationError(word, "belongs to a square matrix: write <n * n>")
+                operand.storage = "packed"
+            elif word.text == "unless":
+                operand.unread = condition(s, self.scope)
+            else:
+                raise AnnotationError(word, "describes no operand; these words do: leading, increment, transposed if, triangle, band, packed, unless")
+
+    def letter(self, s):
+        word = s.name("the letter that says which triangle")
+        kind, text = self.scope.find(word)
+        if kind != "letter":
+            raise AnnotationError(word, "is no letter, and so cannot say which triangle")
+        return text
+
+    def read_scalars(self, s, _):
+        s.expect(":")
+
+        def one():
+            word = self.parameter(s, "an array of coefficients")
+            s.expect("<")
+            count = s.take()
+            if not count.text.isdigit():
+                raise AnnotationError(count, "expected how many coefficients there are")
+            s.expect(">")
+            self.routine.copied[word.text] = int(count.text)
+
+        s.list(one)
+
+    def read_result(self, s, _):
+        self.prototype.result = self.parameter(s, "the parameter that takes the result").text
+
+    def read_returns(self, s, _):
+        kind = s.name("the type of the device routine's result").text
+        s.expect(":")
+        scope = Scope(self.function.name, {"result": ("integer", "on_gpu")}, {})
+        self.prototype.returns = (kind, number(s, scope))
+
+    def read_requires(self, s, _):
+        found = s.list(lambda: condition(s, self.scope))
+        if self.is_main:
+            self.routine.requires += found
+        else:
+            self.prototype.steps += [(f"!({c})", ["g.refused = Verdict::wrong_arguments;"]) for c in found]
+
+    def read_nothing(self, s, _):
+        s.expect("if")
+        self.routine.nothing.append(condition(s, self.scope))
+
+    def read_pass_through(self, s, word):
+        if s.accept("if"):
+            self.pass_if(condition(s, self.scope))
+        elif self.is_main:
+            self.routine.pass_through = True
+            for p in self.function.parameters:
+                self.prototype.kinds[p.name] = "other"
+        else:
+            raise AnnotationError(word, "needs a condition here: pass_through if ...")
+
+    def pass_if(self, test):
+        if self.is_main:
+            self.routine.passes.append(test)
+        else:
+            self.prototype.steps.append((test, ["g.passes = true;"]))
+
+    def read_where(self, s, _):
+        test = condition(s, self.scope)
+        s.expect(":")
+        self.prototype.steps.append((test, [line for action in s.list(lambda: self.action(s)) for line in action]))
+
+    def action(self, s):
+        word = s.name("swap, flip or conjugate")
+        if word.text == "swap":
+            first, second = self.parameter(s, "a parameter"), self.parameter(s, "a parameter")
+            lines = [f"std::swap(g.{first.text}, g.{second.text});"]
+            kinds = [self.routine.main.kinds.get(w.text) for w in (first, second)]
+            if kinds[0] != kinds[1]:
+                raise AnnotationError(second, f"is {self.what(kinds[1])}, and {first.text} is {self.what(kinds[0])}")
+            return [*lines, f"std::swap(at_{first.text}, at_{second.text});"] if kinds[0] == "operand" else lines
+        if word.text == "flip":
+            target = self.parameter(s, "a letter")
+            if self.scope.names[target.text][0] != "letter":
+                raise AnnotationError(target, "is no letter")
+            one, other = s.take(), s.take()
+            for letter in (one, other):
+                if letter.text[:1] != "'" or len(letter.text) != 3:
+                    raise AnnotationError(letter, "expected a letter, such as 'N'")
+            return [f"g.{target.text} = flipped(g.{target.text}, {one.text}, {other.text});"]
+        if word.text == "conjugate":
+            return [f"g.{self.parameter(s, 'a coefficient').text}.conjugate();"]
+        raise AnnotationError(word, "is no action; these are: swap, flip, conjugate")
+
+    @staticmethod
+    def what(kind):
+        return "no parameter of both functions" if kind is None else a(kind)
+
+    def read_forward(self, s, _):
+        self.transformations(s, "forward")
+
+    def read_reverse(self, s, _):
+        self.transformations(s, "reverse")
+
+    def transformations(self, s, way):
+        for word, transformation in s.list(lambda: self.transformation(s)):
+            operand = self.routine.operands.get(word.text)
+            if operand is None:
+                raise AnnotationError(word, "is no operand; describe it as an input or output first")
+            if getattr(operand, way) is not None:
+                raise AnnotationError(word, f"has a {way} transformation already")
+            if way == "reverse" and not operand.written:
+                raise AnnotationError(word, "is no output, and so has no reverse transformation")
+            setattr(operand, way, transformation)
+
+    def transformation(self, s):
+        word = s.name("the name of an operand")
+        rows, columns = self.shape(s) if s.next.text == "<" else ("", "")
+        s.expect(":")
+        function = s.name("the name of a function").text
+        s.expect("(")
+        arguments = [] if s.next.text == ")" else s.list(lambda: number(s, self.scope))
+        s.expect(")")
+        if len(arguments) > MOST_PARAMETERS:
+            raise AnnotationError(word, f"has {len(arguments)} parameters; a transformation has at most {MOST_PARAMETERS}")
+        return word, Transformation(function, rows, columns, arguments, word)
+
+    def check_transformations(self):
+        for o in self.routine.operands.values():
+            given = [t for t in (o.forward, o.reverse) if t is not None]
+            if not given:
+                continue
+            if self.routine.gpu.startswith("cublas"):
+                raise AnnotationError(given[0].word, "is transformed, so the device's routine must be one of your own, not cuBLAS'")
+            if o.written and o.reverse is None:
+                raise AnnotationError(o.forward.word, "is an output, so it needs a reverse transformation, too")
+            if o.read and o.forward is None:
+                raise AnnotationError(o.reverse.word, "is an input, so it needs a forward transformation, too")
+            if not any(t.rows for t in given):
+                raise AnnotationError(given[0].word, f"has no shape in its form: write {o.name}<elements>: ...")
+
+    def read_work(self, s, _):
+        names = {n: (k, f"as_double({t})") if k == "integer" else (k, t) for n, (k, t) in self.scope.names.items()}
+        self.routine.work = number(s, Scope(self.function.name, names, self.constants))
+
+    def read_GPUMethod(self, s, _):
+        self.routine.gpu = s.joined("the name of the device's routine").text
+
+    def read_ParameterMatch(self, s, _):
+        s.expect("<")
+
+        def one():
+            word = s.next
+            if word.text in self.scope.names and (not s.words[s.at + 1:] or s.words[s.at + 1].text in ",>"):
+                s.take()
+                return word.text
+            return ("expression", argument(s, self.scope))
+
+        self.routine.match = s.list(one)
+        s.expect(">")

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+"""semcache-gen: the committed wrappers, messages about wrong annotations, the command line."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+COMMAND = os.environ["SEMCACHE_GEN"]
+SOURCE = pathlib.Path(os.environ["SEMCACHE_SOURCE"])
+RIGHT = """\
+typedef enum {{ RowMajor = 101, ColMajor = 102 }} ORDER;
+{file}
+#pragma semcache {first}
+void scale(const char* uplo, int m, int n, double factor, const double* a, int lda, double* b);
+{last}
+"""
+FIRST = "inputs: a<m * n> leading lda; outputs: b<m>; GPUMethod gpu_scale"
+
+
+def run(*arguments, environment=None):
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, env={**os.environ, **(environment or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+class Messages(unittest.TestCase):
+    def message(self, first=FIRST, file="", last=""):
+        with tempfile.TemporaryDirectory() as folder:
+            header = pathlib.Path(folder, "scale.h")
+            header.write_text(RIGHT.format(first=first, file=file, last=last))
+            code, out, err = run(header, "-o", folder)
+            return code, out + err
+
+    def expect(self, text, **parts):
+        self.assertEqual((3, f"semcache-gen: {text}\n"), self.message(**parts))
+
+    def test_the_header_is_right_as_it_is(self):
+        self.assertEqual((0, ""), self.message())
+
+    def test_unknown_word(self):
+        self.expect("scale.h:3:18: 'input': is no word of an annotation; these are: library, include, file, type, integer, names, fortran, letters, "
+                    "alike, precisions, let, inputs, outputs, scalars, result, returns, requires, nothing, where, pass_through, work, GPUMethod, "
+                    "ParameterMatch, forward, reverse", first="input: a<m * n>; outputs: b<m>; GPUMethod gpu_scale")
+
+    def test_unknown_parameter(self):
+        self.expect("scale.h:3:32: 'k': there is no such name; scale has uplo, m, n, factor, a, lda, b",
+                    first="inputs: a<m * k> leading lda; outputs: b<m>; GPUMethod gpu_scale")
+
+    def test_operand_that_is_no_pointer(self):
+        self.expect("scale.h:3:26: 'factor': is no pointer, and so cannot be an operand", first="inputs: factor<m>; outputs: b<m>; GPUMethod gpu_scale")
+
+    def test_output_that_is_const(self):
+        self.expect("scale.h:3:62: 'a': cannot be an output: the declaration says const", first="inputs: b<m>; GPUMethod gpu_scale; outputs: a<m>")
+
+    def test_shape_that_does_not_end(self):
+        self.expect("scale.h:3:34: 'leading': expected >", first="inputs: a<m * n leading lda; outputs: b<m>; GPUMethod gpu_scale")
+
+    def test_leading_dimension_of_a_vector(self):
+        self.expect("scale.h:3:52: 'leading': belongs to a matrix, which has two dimensions",
+                    first="inputs: a<m * n>; outputs: b<m>   leading m; GPUMethod gpu_scale")
+
+    def test_triangle_of_a_number(self):
+        self.expect("scale.h:3:56: 'lda': is no letter, and so cannot say which triangle",
+                    first="inputs: a<m * n> leading lda triangle lda; outputs: b<m>; GPUMethod gpu_scale")
+
+    def test_condition_that_is_none(self):
+        self.expect("scale.h:3:61: '<': a coefficient can be compared by == and != with a number only",
+                    first="inputs: a<m * n> leading lda unless factor < 0; outputs: b<m>; GPUMethod gpu_scale")
+
+    def test_unknown_enumerator(self):
+        self.expect("scale.h:2:33: 'MajorRow': the header has no such enumerator", file="#pragma semcache letters ORDER: MajorRow 'R'")
+
+    def test_alike_a_function_that_is_not_described(self):
+        self.expect("scale.h:5:24: 'scala': no function of this name is described above",
+                    last="#pragma semcache alike scala\nvoid other(int m, int n);")
+
+    def test_annotation_without_a_function(self):
+        self.expect("scale.h:5:18: 'requires': no function follows that it could belong to", last="#pragma semcache requires m > 0")
+
+    def test_unknown_precision(self):
+        self.expect("scale.h:3:29: 'q': no type is described for this precision; there are only", first="precisions q; " + FIRST)
+
+    def test_action_on_what_does_not_fit(self):
+        self.expect("scale.h:6:38: 'a': is an operand, and m is an integer",
+                    last="#pragma semcache alike scale\n#pragma semcache where m > n: swap m a\nvoid other(int m, int n, const double* a);")
+
+    def test_no_shape(self):
+        self.expect("scale.h:3:66: 'b': has no shape: write b<rows * columns>, or b<elements>", first="inputs: a<m * n>; GPUMethod gpu_scale; outputs: b")
+
+    def test_no_device_routine(self):
+        self.expect("scale.h:4: scale has no GPUMethod; name one, or write pass_through", first="inputs: a<m * n>; outputs: b<m>")
+
+    def test_output_without_a_way_back(self):
+        self.expect("scale.h:3:92: 'b': is an output, so it needs a reverse transformation, too", first=FIRST + "; forward b<m>: f(m)")
+
+    def test_transformation_for_cublas(self):
+        self.expect("scale.h:3:97: 'b': is transformed, so the device's routine must be one of your own, not cuBLAS'",
+                    first=FIRST.replace("gpu_scale", "cublasDgemv_v2") + "; forward b<m>: f(m)")
+
+    def test_transformation_of_what_is_no_operand(self):
+        self.expect("scale.h:3:92: 'm': is no operand; describe it as an input or output first", first=FIRST + "; forward m<m>: f(m)")
+
+    def test_no_c(self):
+        self.expect("scale.h:5:7: this is no valid C: expected identifier or '('", last="void (;")
+
+    def test_nothing_described(self):
+        with tempfile.TemporaryDirectory() as folder:
+            header = pathlib.Path(folder, "plain.h")
+            header.write_text("void scale(int n);\n")
+            self.assertEqual((3, "", "semcache-gen: plain.h: no function is described; put #pragma semcache annotations in front of those to be "
+                              "wrapped\n"), run(header, "-o", folder))
+
+
+class Command(unittest.TestCase):
+    def test_committed_wrappers_are_what_it_writes(self):
+        committed = SOURCE / "packages/blas/src/generated"
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual((0, "", ""), run(SOURCE / "packages/blas/blas.h", "-o", folder))
+            written = sorted(p.name for p in pathlib.Path(folder).iterdir())
+            self.assertEqual(sorted(p.name for p in committed.glob("*.cpp")), written)
+            for name in written:
+                self.assertEqual((committed / name).read_bytes(), pathlib.Path(folder, name).read_bytes(),
+                                 f"{name}: generate it anew: semcache-gen packages/blas/blas.h -o packages/blas/src/generated")
+
+    def test_the_header_is_valid_c(self):
+        done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-fsyntax-only", "-x", "c",
+                               str(SOURCE / "packages/blas/blas.h")], capture_output=True, text=True)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+    def test_help(self):
+        code, out, err = run("--help")
+        self.assertEqual((0, ""), (code, err))
+        self.assertIn("usage: semcache-gen", out)
+        self.assertIn("exit status:", out)
+
+    def test_wrong_use(self):
+        code, _, err = run()
+        self.assertEqual(2, code)
+        self.assertIn("the following arguments are required: HEADER", err)
+
+    def test_no_such_header(self):
+        self.assertEqual((3, "", "semcache-gen: the header no-such.h cannot be read; name a file that exists\n"), run("no-such.h"))
+
+    def test_files_that_are_right_are_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run(SOURCE / "packages/blas/blas.h", "-o", folder)
+            before = {p: p.stat().st_mtime_ns for p in pathlib.Path(folder).iterdir()}
+            run(SOURCE / "packages/blas/blas.h", "-o", folder)
+            self.assertEqual(before, {p: p.stat().st_mtime_ns for p in pathlib.Path(folder).iterdir()})
+
+    def test_without_libclang(self):
+        """A Python that finds no package clang: a folder in front of the distribution's has one that cannot be imported."""
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "clang.py").write_text("raise ImportError('none')\n")
+            code, out, err = run(SOURCE / "packages/blas/blas.h", "-o", folder, environment={"PYTHONPATH": folder})
+        self.assertEqual((3, "", "semcache-gen: Python finds no libclang, which reads the header. Please install it: apt-get install python3-clang\n"),
+                         (code, out, err))
+
+
+if __name__ == "__main__":
+    unittest.main()
