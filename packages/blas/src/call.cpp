@@ -47,6 +47,7 @@ Verdict verdict_of(const Call& call, const Places& places) {
 }
 
 Verdict compute_on_device(Places& places, const Routines& routines) noexcept {
+  const syscalls::Undisturbed undisturbed;  // two system calls, which small calls on the host are spared
   try {
     places.compute(routines);
     return Verdict::on_device;
@@ -78,7 +79,6 @@ void carry_out(const Call& call, const Routines& routines) noexcept {
   const int error = errno;
   Verdict verdict = Verdict::failed;
   try {
-    const syscalls::Undisturbed undisturbed;
     Places places(call);
     verdict = verdict_of(call, places);
     if (verdict == Verdict::on_device) verdict = compute_on_device(places, routines);

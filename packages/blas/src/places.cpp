@@ -4,6 +4,7 @@
 
 #include "process.hpp"
 #include "stand_ins.hpp"
+#include "undisturbed.hpp"  // of packages/syscalls
 
 #include <semcache/base/error.hpp>
 #include <semcache/tasks/lanes.hpp>
@@ -64,6 +65,7 @@ void Places::add_to(Facts& facts) const {
     const bool adopted = blocks_[i] && device_runs() && blocks_[i]->adopted_in == runtime::epoch();
     std::uint64_t on_device = 0;
     if (adopted) try {
+      const syscalls::Undisturbed undisturbed;
       for (const runtime::HeldBytes& h : runtime::holders(o.address, o.width(), o.columns, o.pitch())) on_device += h.where.size();
       for (const std::uint64_t bytes : runtime::missing_bytes(o.address, o.span()).from_devices) facts.missing_on_host += bytes;
     } catch (const UsageError&) {  // another thread has released it meanwhile
