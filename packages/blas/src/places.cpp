@@ -5,6 +5,7 @@
 #include "forms.hpp"
 #include "process.hpp"
 #include "stand_ins.hpp"
+#include "undisturbed.hpp"  // of packages/syscalls
 
 #include <semcache/base/error.hpp>
 #include <semcache/tasks/lanes.hpp>
@@ -88,6 +89,7 @@ void Places::add_to(Facts& facts) const {
     const bool adopted = blocks_[i] && device_runs() && blocks_[i]->adopted_in == runtime::epoch();
     std::uint64_t on_device = 0;
     if (adopted) try {
+      const syscalls::Undisturbed undisturbed;
       const bool hull = o.is_scattered();
       for (const runtime::HeldBytes& h : runtime::holders(o.address, hull ? o.span() : o.width(), hull ? 1 : o.columns, o.pitch())) {
         on_device += h.where.size();

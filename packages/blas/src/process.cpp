@@ -169,6 +169,7 @@ bool device_is_there(Start how, Verdict& why_not) noexcept {
     return false;
   }
   if (how == Start::if_needed && state.load(std::memory_order_acquire) == Device::not_asked) {
+    const syscalls::Undisturbed undisturbed;
     const std::lock_guard<std::recursive_mutex> lock(start_mutex);
     if (state == Device::not_asked) {
       try {
