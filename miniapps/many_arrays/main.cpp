@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 
 /// Measures what an operation costs while many arrays exist that it does not use. Needs no Kokkos; runs on the emulated device.
+#include <semcache/base/own_memory.hpp>
 #include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.hpp>
 
@@ -125,9 +126,10 @@ void touch(void* host) {
   p[0] = p[0] + 1;
 }
 
+/// What the program and SemCache hold of the heap and of SemCache's own memory.
 std::uint64_t heap_bytes() {
   const auto info = ::mallinfo2();
-  return info.uordblks + info.hblkhd;
+  return info.uordblks + info.hblkhd + base::memory_held();
 }
 
 class Table {

@@ -4,21 +4,24 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cstddef>
 #include <new>
 #include <random>
 
 namespace {
 bool refuse_memory = false;
+int refused = 0;
 }
 
-void* operator new(std::size_t bytes) {
-  void* const p = refuse_memory ? nullptr : std::malloc(bytes);
-  if (p == nullptr) throw std::bad_alloc();
-  return p;
+extern "C" {
+// With --wrap=_ZN8semcache4base11take_memoryEmm (`base::take_memory`) the objects of a static library call this.
+void* __real__ZN8semcache4base11take_memoryEmm(std::size_t bytes, std::size_t alignment);  // NOLINT: the linker's names
+void* __wrap__ZN8semcache4base11take_memoryEmm(std::size_t bytes, std::size_t alignment) {  // NOLINT
+  refused += refuse_memory ? 1 : 0;
+  if (refuse_memory) throw std::bad_alloc();
+  return __real__ZN8semcache4base11take_memoryEmm(bytes, alignment);
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+}
 
 namespace semcache::memory {
 namespace {
@@ -64,6 +67,7 @@ TEST(AddressSpace, GivesBackWithoutMemoryAndNeverTwice) {
       for (std::uint64_t u = range.begin / unit; u < range.end / unit; ++u) used[u] = false;
     }
   }
+  EXPECT_GT(refused, 0);
   for (const Block& b : blocks) space.release(b.range);
   EXPECT_EQ(space.allocate(units * unit, unit), std::optional<std::uint64_t>(0)) << "all is one again";
 }

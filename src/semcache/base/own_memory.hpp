@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/error.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -25,6 +27,8 @@ namespace semcache::base {
 void give_memory(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
 /// Returns how many bytes have been taken so far, whether or not they have been given back; 0 where they are malloc's (with AddressSanitizer).
 [[nodiscard]] std::size_t memory_taken() noexcept;
+/// Returns how many bytes have been taken, and not given back; 0 where they are malloc's. Threads: any.
+[[nodiscard]] SEMCACHE_API std::size_t memory_held() noexcept;
 
 /// The allocator of containers that are used while a fault is served.
 template <class T>

@@ -21,6 +21,7 @@ namespace semcache::base {
 void* take_memory(std::size_t bytes, std::size_t alignment) { return ::operator new(bytes, std::align_val_t{alignment}); }
 void give_memory(void* memory, std::size_t /*bytes*/, std::size_t alignment) noexcept { ::operator delete(memory, std::align_val_t{alignment}); }
 std::size_t memory_taken() noexcept { return 0; }
+std::size_t memory_held() noexcept { return 0; }
 #else
 
 namespace {
@@ -65,7 +66,8 @@ struct Pools {
   std::pmr::unsynchronized_pool_resource pool{{0, std::size_t{1} << 22}, &pages};  // larger blocks are pages of their own
   /// In a forked child another thread's lock may never be given up, and what it guards be half changed.
   std::atomic<bool> forked{false};
-  std::atomic<std::size_t> taken{0};  ///< bytes
+  std::atomic<std::size_t> taken{0};  ///< bytes in all
+  std::atomic<std::size_t> given{0};  ///< those of them that have been given back
 };
 
 Pools& pools() {
@@ -94,9 +96,14 @@ void give_memory(void* memory, std::size_t bytes, std::size_t alignment) noexcep
   if (p.forked.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> lock(p.mutex);
   p.pool.deallocate(memory, bytes, alignment);
+  p.given += bytes;
 }
 
 std::size_t memory_taken() noexcept { return pools().taken.load(); }
+std::size_t memory_held() noexcept {
+  const std::size_t given = pools().given.load();  // first, or it might be more
+  return pools().taken.load() - given;
+}
 #endif
 
 }  // namespace semcache::base
