@@ -10,6 +10,7 @@
 
 #include <cctype>
 #include <complex>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -68,6 +69,16 @@ void compute_result(const std::string& routine, Any f, const std::vector<void*>&
   }
 }
 
+/// cuBLAS reads and writes a complex number at once, so its place must be a multiple of its size. Coefficients and results are the addresses without
+/// a leading dimension or an increment behind them.
+void expect_aligned(const std::string& routine, const std::vector<semcache::linalg::Argument>& arguments) {
+  const std::size_t unit = routine.find('z') < 2 ? 16 : routine.find('c') < 2 ? 8 : 1;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].is_address || (i + 1 < arguments.size() && !arguments[i + 1].is_address)) continue;
+    if (reinterpret_cast<std::uintptr_t>(arguments[i].at) % unit != 0) std::fprintf(stderr, "%s: argument %zu is not aligned\n", routine.c_str(), i);
+  }
+}
+
 struct Report {
   ~Report() {
     for (const auto& [name, count] : calls) std::fprintf(stderr, "%s %d\n", name.c_str(), count);
@@ -85,6 +96,7 @@ void CublasRoutine::compute(const char* name, const std::vector<Argument>& argum
   for (char& c : routine) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const auto f = reinterpret_cast<Any>(::dlsym(RTLD_NEXT, (routine + "_").c_str()));
   if (f == nullptr) std::abort();
+  expect_aligned(routine, arguments);
   const std::string letters = letters_of(routine);
   std::vector<Argument> passed = arguments;
   if (routine.substr(1) == "trmm") passed.erase(passed.end() - 2, passed.end());  // cuBLAS has an operand for the result

@@ -52,7 +52,8 @@ class Value {
  private:
   std::size_t parts_ = 1;
   std::size_t part_bytes_ = sizeof(double);
-  alignas(double) unsigned char bytes_[2 * sizeof(double)] = {};  // the imaginary part of a real number is zero
+  // As cuBLAS reads complex numbers: 16 bytes at once. The imaginary part of a real number is zero.
+  alignas(2 * sizeof(double)) unsigned char bytes_[2 * sizeof(double)] = {};
 };
 
 /// What the arguments of all routines have in common.

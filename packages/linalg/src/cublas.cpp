@@ -5,6 +5,7 @@
 #include "library.hpp"
 #include "loading.hpp"
 
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
@@ -32,6 +33,21 @@ using Gemv = Status (*)(Handle, int, int, int, const void*, const void*, int, co
 constexpr const char* names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"};
 
 void destroy_handles() noexcept;
+
+/// A coefficient where cuBLAS may read it: it reads the 16 bytes of a complex number at once, from a multiple of 16.
+class Coefficient {
+ public:
+  Coefficient(Scalar type, const void* number) noexcept {
+    std::memcpy(bytes_, number, type == Scalar::s ? sizeof(float) : type == Scalar::z ? 2 * sizeof(double) : sizeof(double));
+  }
+  operator const void*() const noexcept { return bytes_; }
+
+ private:
+  alignas(16) unsigned char bytes_[16];
+};
+
+/// The type of the coefficients that a routine for Hermitian matrices takes as real numbers.
+Scalar real(Scalar type) noexcept { return type == Scalar::z || type == Scalar::d ? Scalar::d : Scalar::s; }
 
 class Cublas : public Library {
  public:
@@ -62,47 +78,54 @@ class Cublas : public Library {
             const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
             std::int32_t ldc) override {
     with_handle(stream, "gemm", [&](Handle handle) {
-      return gemm_[index(type)](handle, operation(transpose_a), operation(transpose_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      return gemm_[index(type)](handle, operation(transpose_a), operation(transpose_b), m, n, k, Coefficient(type, alpha), a, lda, b, ldb,
+                                Coefficient(type, beta), c, ldc);
     });
   }
   void symm(const runtime::Stream& stream, Scalar type, bool hermitian, char side, char triangle, std::int32_t m, std::int32_t n,
             const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
             std::int32_t ldc) override {
     with_handle(stream, hermitian ? "hemm" : "symm", [&](Handle handle) {
-      return symm_[hermitian][index(type)](handle, side_of(side), fill(triangle), m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+      return symm_[hermitian][index(type)](handle, side_of(side), fill(triangle), m, n, Coefficient(type, alpha), a, lda, b, ldb,
+                                           Coefficient(type, beta), c, ldc);
     });
   }
   void trmm(const runtime::Stream& stream, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m,
             std::int32_t n, const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) override {
     with_handle(stream, "trmm", [&](Handle handle) {
       // cuBLAS has an operand for the result, which may be B.
-      return trmm_[index(type)](handle, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n, alpha, a, lda, b, ldb,
+      return trmm_[index(type)](handle, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n,
+                                Coefficient(type, alpha), a, lda, b, ldb,
                                 b, ldb);
     });
   }
   void trsm(const runtime::Stream& stream, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m,
             std::int32_t n, const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) override {
     with_handle(stream, "trsm", [&](Handle handle) {
-      return trsm_[index(type)](handle, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n, alpha, a, lda, b, ldb);
+      return trsm_[index(type)](handle, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n,
+                                Coefficient(type, alpha), a, lda, b, ldb);
     });
   }
   void syrk(const runtime::Stream& stream, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
             const void* alpha, const void* a, std::int32_t lda, const void* beta, void* c, std::int32_t ldc) override {
     with_handle(stream, hermitian ? "herk" : "syrk", [&](Handle handle) {
-      return syrk_[hermitian][index(type)](handle, fill(triangle), operation(transpose), n, k, alpha, a, lda, beta, c, ldc);
+      const Scalar of_both = hermitian ? real(type) : type;
+      return syrk_[hermitian][index(type)](handle, fill(triangle), operation(transpose), n, k, Coefficient(of_both, alpha), a, lda,
+                                           Coefficient(of_both, beta), c, ldc);
     });
   }
   void syr2k(const runtime::Stream& stream, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
              const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
              std::int32_t ldc) override {
     with_handle(stream, hermitian ? "her2k" : "syr2k", [&](Handle handle) {
-      return syr2k_[hermitian][index(type)](handle, fill(triangle), operation(transpose), n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      return syr2k_[hermitian][index(type)](handle, fill(triangle), operation(transpose), n, k, Coefficient(type, alpha), a, lda, b, ldb,
+                                            Coefficient(hermitian ? real(type) : type, beta), c, ldc);
     });
   }
   void gemv(const runtime::Stream& stream, Scalar type, char transpose, std::int32_t m, std::int32_t n, const void* alpha, const void* a,
             std::int32_t lda, const void* x, const void* beta, void* y) override {
     with_handle(stream, "gemv", [&](Handle handle) {
-      return gemv_[index(type)](handle, operation(transpose), m, n, alpha, a, lda, x, 1, beta, y, 1);
+      return gemv_[index(type)](handle, operation(transpose), m, n, Coefficient(type, alpha), a, lda, x, 1, Coefficient(type, beta), y, 1);
     });
   }
   void axpby(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y) override {

@@ -509,7 +509,7 @@ typename P::scalar wrap_ddot_(HostFunction& host, const void* caller, const Int*
   g.y = y;
   g.incy = incy_copy;
   if (const SmallCall small(dot_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
-  typename P::scalar result{};
+  alignas(16) typename P::scalar result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<const typename P::scalar>(at[1]), &incy_copy);
@@ -535,7 +535,7 @@ typename P::scalar wrap_cblas_ddot(HostFunction& host, const void* caller, Int n
   g.y = y;
   g.incy = incy;
   if (const SmallCall small(dot_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
-  typename P::scalar result{};
+  alignas(16) typename P::scalar result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(n, place<const typename P::scalar>(at[0]), incx, place<const typename P::scalar>(at[1]), incy);
@@ -598,7 +598,7 @@ typename P::scalar wrap_zdotu_(HostFunction& host, const void* caller, const Int
   g.y = y;
   g.incy = incy_copy;
   if (const SmallCall small(dotu_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
-  typename P::scalar result{};
+  alignas(16) typename P::scalar result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<const typename P::scalar>(at[1]), &incy_copy);
@@ -624,7 +624,7 @@ void wrap_cblas_zdotu_sub(HostFunction& host, const void* caller, Int n, const t
   g.y = y;
   g.incy = incy;
   if (const SmallCall small(dotu_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy, dotu);
-  typename P::scalar result{};
+  alignas(16) typename P::scalar result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     routine(n, place<const typename P::scalar>(at[0]), incx, place<const typename P::scalar>(at[1]), incy, &result);
@@ -687,7 +687,7 @@ typename P::scalar wrap_zdotc_(HostFunction& host, const void* caller, const Int
   g.y = y;
   g.incy = incy_copy;
   if (const SmallCall small(dotc_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy);
-  typename P::scalar result{};
+  alignas(16) typename P::scalar result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy, place<const typename P::scalar>(at[1]), &incy_copy);
@@ -713,7 +713,7 @@ void wrap_cblas_zdotc_sub(HostFunction& host, const void* caller, Int n, const t
   g.y = y;
   g.incy = incy;
   if (const SmallCall small(dotc_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type] + as_double(g.n) * as_double(abs_of(g.incy)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx, y, incy, dotc);
-  typename P::scalar result{};
+  alignas(16) typename P::scalar result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     routine(n, place<const typename P::scalar>(at[0]), incx, place<const typename P::scalar>(at[1]), incy, &result);
@@ -769,7 +769,7 @@ typename P::real wrap_dnrm2_(HostFunction& host, const void* caller, const Int* 
   g.x = x;
   g.incx = incx_copy;
   if (const SmallCall small(dnrm2_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
-  typename P::real result{};
+  alignas(16) typename P::real result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy);
@@ -792,7 +792,7 @@ typename P::real wrap_cblas_dnrm2(HostFunction& host, const void* caller, Int n,
   g.x = x;
   g.incx = incx;
   if (const SmallCall small(dnrm2_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
-  typename P::real result{};
+  alignas(16) typename P::real result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(n, place<const typename P::scalar>(at[0]), incx);
@@ -848,7 +848,7 @@ typename P::real wrap_dasum_(HostFunction& host, const void* caller, const Int* 
   g.x = x;
   g.incx = incx_copy;
   if (const SmallCall small(dasum_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
-  typename P::real result{};
+  alignas(16) typename P::real result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(&n_copy, place<const typename P::scalar>(at[0]), &incx_copy);
@@ -871,7 +871,7 @@ typename P::real wrap_cblas_dasum(HostFunction& host, const void* caller, Int n,
   g.x = x;
   g.incx = incx;
   if (const SmallCall small(dasum_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
-  typename P::real result{};
+  alignas(16) typename P::real result{};  // cuBLAS writes a complex number at once
   g.result = &result;
   const auto on_host = [&](const void* const* at) {
     result = routine(n, place<const typename P::scalar>(at[0]), incx);
@@ -927,7 +927,7 @@ Int wrap_idamax_(HostFunction& host, const void* caller, const Int* n, const typ
   g.x = x;
   g.incx = incx_copy;
   if (const SmallCall small(idamax_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
-  Int result{};
+  alignas(16) Int result{};  // cuBLAS writes a complex number at once
   int on_gpu{};
   g.result = &on_gpu;
   const auto on_host = [&](const void* const* at) {
@@ -952,7 +952,7 @@ std::size_t wrap_cblas_idamax(HostFunction& host, const void* caller, Int n, con
   g.x = x;
   g.incx = incx;
   if (const SmallCall small(idamax_routines[P::type], (2 * as_double(g.n)), as_double(g.n) * as_double(abs_of(g.incx)) * bytes_of_scalar[P::type]); small) return routine(n, x, incx);
-  std::size_t result{};
+  alignas(16) std::size_t result{};  // cuBLAS writes a complex number at once
   int on_gpu{};
   g.result = &on_gpu;
   const auto on_host = [&](const void* const* at) {
