@@ -72,7 +72,7 @@ void compute_result(const std::string& routine, Any f, const std::vector<void*>&
 /// cuBLAS reads and writes a complex number at once, so its place must be a multiple of its size. Coefficients and results are the addresses without
 /// a leading dimension or an increment behind them.
 void expect_aligned(const std::string& routine, const std::vector<semcache::linalg::Argument>& arguments) {
-  const std::size_t unit = routine.find('z') < 2 ? 16 : routine.find('c') < 2 ? 8 : 1;
+  const std::size_t unit = routine[0] == 'i' ? 1 : routine.find('z') < 2 ? 16 : routine.find('c') < 2 ? 8 : 1;  // an index is an integer
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].is_address || (i + 1 < arguments.size() && !arguments[i + 1].is_address)) continue;
     if (reinterpret_cast<std::uintptr_t>(arguments[i].at) % unit != 0) std::fprintf(stderr, "%s: argument %zu is not aligned\n", routine.c_str(), i);

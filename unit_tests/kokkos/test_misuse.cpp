@@ -3,6 +3,7 @@
 #include <kokkos/support.hpp>
 
 #include <thread>
+#include <vector>
 
 // Programs that hide what they use: right although unknown, and reported.
 namespace kokkos_misuse {
@@ -72,7 +73,12 @@ std::uint64_t follow_struct() {
 template <class MemorySpace>
 void expect_struct_is_followed() {
   std::uint64_t unknown = follow_struct<MemorySpace>();
-  for (int k = 0; k < 20 && unknown != unknown_behind_pointers; ++k) unknown = follow_struct<MemorySpace>();
+  std::vector<void*> taken;  // so that the next struct gets another block
+  for (int k = 0; k < 20 && unknown != unknown_behind_pointers; ++k) {
+    taken.push_back(Kokkos::kokkos_malloc<MemorySpace>("taken", sizeof(Holder)));
+    unknown = follow_struct<MemorySpace>();
+  }
+  for (void* const block : taken) Kokkos::kokkos_free<MemorySpace>(block);
   if (!numbers_look_like_pointers) EXPECT_EQ(unknown, unknown_behind_pointers);
 }
 

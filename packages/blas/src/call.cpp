@@ -106,8 +106,9 @@ bool enter_small(Routine& routine, double operations, double bytes) noexcept {
   return true;
 }
 
-void carry_out(const Call& call, const Routines& routines) noexcept {
+void carry_out(const Call& call, const Routines& routines) {
   within_call = stack_here();
+  const base::AtEnd left([] { within_call = 0; });
   std::optional<syscalls::Uncancelled> uncancelled(std::in_place);
   const int error = errno;
   Facts facts;
@@ -123,13 +124,10 @@ void carry_out(const Call& call, const Routines& routines) noexcept {
     }
   }
   count(*call.routine, verdict);
-  if (verdict == Verdict::wrong_arguments) {  // the program's xerbla may leave by longjmp
-    within_call = 0;
-    uncancelled.reset();
-  }
+  uncancelled.reset();
   errno = error;
+  if (verdict == Verdict::wrong_arguments) within_call = 0;  // the program's xerbla may leave by longjmp, or by an exception
   if (verdict != Verdict::on_device) compute_on_host(call, routines, verdict);
-  within_call = 0;
 }
 
 }  // namespace semcache::blas

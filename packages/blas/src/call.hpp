@@ -36,7 +36,7 @@ class Routines {
 };
 
 /// Carries out the call, on the device or on the host, and counts it. Never throws: where the device fails, the host computes.
-void carry_out(const Call& call, const Routines& routines) noexcept;
+void carry_out(const Call& call, const Routines& routines);
 
 /// Returns whether this thread is in a routine that `carry_out` has called. A BLAS call from there is a part of that routine, and is passed on.
 [[nodiscard]] bool is_within_call() noexcept;

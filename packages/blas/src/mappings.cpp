@@ -11,6 +11,7 @@
 #include <semcache/base/error.hpp>
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -130,6 +131,10 @@ int mlock(const void* address, std::size_t bytes) noexcept {
   if (!SEMCACHE_CALLER_IS_OURS && !before(const_cast<void*>(address), bytes, in_place::End::stays)) return -1;
   return SEMCACHE_NEXT(mlock)(address, bytes);
 }
+int mlock2(const void* address, std::size_t bytes, unsigned flags) noexcept {
+  if (!before(const_cast<void*>(address), bytes, in_place::End::stays)) return -1;
+  return SEMCACHE_NEXT(mlock2)(address, bytes, flags);
+}
 
 void* shmat(int segment, const void* address, int flags) noexcept {
   shmid_ds known;
@@ -156,6 +161,14 @@ void* sbrk(std::intptr_t more) noexcept {
 int pthread_attr_setstack(pthread_attr_t* attributes, void* address, std::size_t bytes) noexcept {
   if (!becomes_stack(address, bytes)) return ENOMEM;
   return SEMCACHE_NEXT(pthread_attr_setstack)(attributes, address, bytes);
+}
+
+int sigaltstack(const stack_t* stack, stack_t* before) noexcept {
+  if (stack != nullptr && (stack->ss_flags & SS_DISABLE) == 0 && !SEMCACHE_CALLER_IS_OURS && !becomes_stack(stack->ss_sp, stack->ss_size)) {
+    errno = ENOMEM;
+    return -1;
+  }
+  return SEMCACHE_NEXT(sigaltstack)(stack, before);
 }
 
 /// The arguments are of any number. The C library takes each as a word of a register's size.

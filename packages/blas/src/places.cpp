@@ -32,7 +32,7 @@ class Sent : base::Uncopied {
   /// Brings back what the routine may have written.
   void bring_back() const {
     void* const home = const_cast<void*>(of_.address);
-    if (of_.is_scattered()) return scatter(static_cast<std::byte*>(home));
+    if (of_.part == Part::all && of_.is_scattered()) return scatter(static_cast<std::byte*>(home));
     if (of_.part == Part::all) return copy(home, at(), 0, of_.width(), of_.columns);
     for_each_column_of_part(of_, [&](std::uint64_t column, std::uint64_t first, std::uint64_t end) {
       copy(home, at(), column * of_.pitch() + first * of_.element_bytes, (end - first) * of_.element_bytes, 1);

@@ -112,6 +112,13 @@ int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) 
 int ppoll(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* set) {
   return SEMCACHE_NEXT(ppoll)(files, count, timeout, Open(set).get());
 }
+// What `ppoll` is in programs that are compiled with _FORTIFY_SOURCE.
+int __ppoll_chk(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* set, std::size_t bytes) {  // NOLINT
+  return SEMCACHE_NEXT(__ppoll_chk)(files, count, timeout, Open(set).get(), bytes);
+}
+int epoll_pwait2(int epoll, epoll_event* events, int count, const timespec* timeout, const sigset_t* set) {
+  return SEMCACHE_NEXT(epoll_pwait2)(epoll, events, count, timeout, Open(set).get());
+}
 int epoll_pwait(int epoll, epoll_event* events, int count, int timeout, const sigset_t* set) {
   return SEMCACHE_NEXT(epoll_pwait)(epoll, events, count, timeout, Open(set).get());
 }

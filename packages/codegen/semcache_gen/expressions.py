@@ -130,7 +130,7 @@ def _single(words, scope):
         kind, text = _single(words, scope)
         if kind not in ("integer", "literal"):
             raise AnnotationError(word, f"is in front of {a(kind)}")
-        return kind, f"-{text}"
+        return kind, f"-({text})" if text.startswith("-") else f"-{text}"
     if word.text == "!":
         kind, text = _single(words, scope)
         if kind != "condition":

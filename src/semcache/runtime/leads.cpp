@@ -243,7 +243,6 @@ class Follower {
   }
 
   [[nodiscard]] bool read(const Block& block) {
-  const Presence presence;
     content_.resize(block.bytes / word_bytes);
     if (content_.empty() || engine_.state().platform->read(pointer(block.begin), content_.data(), content_.size() * word_bytes)) {
       return true;
@@ -317,6 +316,7 @@ class Follower {
 void recognise_handles(RecogniseHandle recognise) noexcept { recognise_handle.store(recognise); }
 
 bool read(const void* from, void* to, std::size_t bytes) noexcept {
+  const Presence presence;
   const Runtime* r = running();
   return r != nullptr && r->engine->state().platform->read(from, to, bytes);
 }

@@ -120,11 +120,12 @@ class NobodyElse : base::Uncopied {
  public:
   explicit NobodyElse(std::chrono::seconds patience) {
     (void)platform::begin_call();  // the calling thread's own calls do not wait for it
-    ending.store(true);
     base::Patience until_told(patience);
     bool told = false;
-    while (platform::others_call()) {
-      timeline::wait_a_moment();
+    for (ending.store(true); !all_leave_within(std::chrono::milliseconds(10)); ending.store(true)) {
+      // A kernel under way may wait for a thread of its own that makes a call.
+      ending.store(false);
+      (void)all_leave_within(std::chrono::milliseconds(1));
       if (told || !until_told.over()) continue;
       told = true;
       base::raw_log("semcache::finalize still waits for another thread, which is in a call, a kernel or a use of a part (runtime::HostUse). Let it "
@@ -134,6 +135,17 @@ class NobodyElse : base::Uncopied {
   ~NobodyElse() {
     ending.store(false);
     platform::end_call();
+  }
+
+ private:
+  /// Waits until no other thread is in a call, but no longer than this. Returns whether it is so.
+  static bool all_leave_within(std::chrono::milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (platform::others_call()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      timeline::wait_a_moment();
+    }
+    return true;
   }
 };
 
@@ -158,19 +170,22 @@ void write_reports(Runtime& r) noexcept {
 void at_exit() {
   // The program called exit() without finalize. Views may still be destroyed after this, so everything stays in place.
   if (forked.load()) return;
-  if (Runtime* r = current.load()) {
+  (void)platform::begin_call();
+  if (Runtime* r = current.load(); r != nullptr && !ending.load()) {  // a thread in `finalize` writes the report
     write_reports(*r);
     r->engine->host_access.process_ends();
   }
+  platform::end_call();
 }
 
 }  // namespace
 
 Presence::Presence() noexcept {
-  if (platform::begin_call() > 0) return;
+  // The runtime's own threads end with it: they are not kept out, also where a preloaded library asks about their I/O.
+  if (platform::begin_call() > 0 || platform::inside_runtime()) return;
   while (ending.load() && !forked.load(std::memory_order_relaxed)) {
     platform::end_call();
-    { const std::lock_guard<std::mutex> until_ended(ending_mutex); }
+    timeline::wait_a_moment();
     (void)platform::begin_call();
   }
 }

@@ -42,10 +42,12 @@ class Pages final : public std::pmr::memory_resource {
     const std::size_t unit = std::max(alignment, page_bytes_);
     if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
     const std::size_t size = round_up(bytes, page_bytes_);
+    if (size >= mapping_bytes / 4 && alignment <= page_bytes_) return pages_of(size);
     std::uintptr_t begin = round_up(next_, unit);
     if (begin + size > end_ || end_ == 0) {
       const std::size_t more = std::max(mapping_bytes, size + unit);
       const std::uintptr_t mapping = number(pages_of(more));
+      if (next_ < end_) ::munmap(pointer(next_), end_ - next_);  // what is left of the last one
       end_ = mapping + more;
       begin = round_up(mapping, unit);
     }
@@ -63,7 +65,7 @@ class Pages final : public std::pmr::memory_resource {
 struct Pools {
   std::mutex mutex;  ///< guards `pool`
   Pages pages;
-  std::pmr::unsynchronized_pool_resource pool{{0, std::size_t{1} << 22}, &pages};  // larger blocks are pages of their own
+  std::pmr::unsynchronized_pool_resource pool{{0, std::size_t{1} << 20}, &pages};  // larger blocks are pages of their own, and are given back
   /// In a forked child another thread's lock may never be given up, and what it guards be half changed.
   std::atomic<bool> forked{false};
   std::atomic<std::size_t> taken{0};  ///< bytes in all

@@ -216,8 +216,8 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   // The same context arrives again, further down the stack than where it was handed on: a foreign handler returned it to ours.
   // (At the same depth it is a new fault, after a handler that jumped out.)
   const void* const frame = __builtin_frame_address(0);
-  const bool came_back = context != nullptr && context == outer.context &&
-                         reinterpret_cast<std::uintptr_t>(frame) < reinterpret_cast<std::uintptr_t>(outer.frame);
+  const bool is_deeper = reinterpret_cast<std::uintptr_t>(frame) < reinterpret_cast<std::uintptr_t>(outer.frame);
+  const bool came_back = context != nullptr && context == outer.context && is_deeper;
   // A handler that was entered before our removal still needs the entry below the first installation.
   const int level = came_back ? outer.level - 1 : std::max(installations.load() - 1, 0);
 
@@ -229,7 +229,8 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   if (!informed && action.sa_handler == SIG_IGN && sent) return;
   // The kernel does not let a real fault be ignored either.
   if (!informed && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return crash(signal, info);
-  if (!came_back && !sent && outer.marked && is_within_handler(context)) return crash(signal, info);
+  // The mark alone may be what a handler left behind that unblocked SIGSEGV and jumped out.
+  if (!came_back && !sent && is_deeper && outer.marked && is_within_handler(context)) return crash(signal, info);
   const CallMask mask(action, signal);
   thread.chained = {context, level, frame, mask.marked()};
   if (informed) action.sa_sigaction(signal, info, context);
