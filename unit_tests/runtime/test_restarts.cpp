@@ -244,6 +244,24 @@ TEST(Restarts, AreRefusedInAKernelOfTheThread) {
   finalize();
 }
 
+/// A kernel's own threads may make calls, for which the kernel waits, while another thread waits for the kernel.
+TEST(Restarts, LetCallsOfAKernelsThreadsThrough) {
+  auto* const device = static_cast<int*>(allocate_device("array", n * sizeof(int)));
+  std::thread ending;
+  {
+    const Capture written{device, nullptr, 0, true, false};
+    const Launch launch(queue_of(nullptr), "kernel", &written, 1);
+    ending = std::thread([] { finalize(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::thread([] {
+      for (int i = 0; i < 20; ++i) deallocate(allocate_device("of the kernel's thread", 64));
+    }).join();
+  }
+  ending.join();
+  deallocate(device);
+  finalize();
+}
+
 /// What was asked for in an earlier runtime names no queue of the next one.
 TEST(Restarts, AQueueOfAnEarlierRuntimeIsUnknown) {
   char streams[8];

@@ -182,5 +182,12 @@ TEST(SystemCallsAndKernels, ACallMayBeMadeWhileAKernelOverwritesTheArray) {
   runtime::deallocate(device);
 }
 
+/// The runtime's own threads make calls that are looked at, too, also while it ends.
+TEST(SystemCallsAndTheEnd, TheRuntimeEndsUnderThePreloadedLibrary) {
+  void* const host = runtime::allocate_host("mirror", n);
+  runtime::deallocate(host);
+  finalize();
+}
+
 }  // namespace
 }  // namespace semcache::syscalls::testing
