@@ -127,7 +127,7 @@ void enter_passed_through(Routine&) noexcept { within = true; }
 void leave_passed_through() noexcept { within = false; }
 bool enter_small(Routine&, double, double) noexcept { return false; }
 
-void carry_out(const Call& call, const Routines& routines) noexcept {
+void carry_out(const Call& call, const Routines& routines) {
   within = true;
   if (call.refused == Verdict::on_device) {
     const void* at[most_operands] = {};
