@@ -106,7 +106,8 @@ inline void use_devices(std::initializer_list<int> devices) { use_devices(std::v
 /// Ends the runtime: settles every array, opens all pages, restores signal handlers, joins the runtime's threads and writes the
 /// report. Kokkos::finalize calls it where the Kokkos package is used. Idempotent; the next use starts the runtime again.
 /// Threads: any. It waits for the calls, kernels and uses of parts that other threads have under way. Calls that they begin meanwhile wait for
-/// the end, and get the next runtime. Calls of libraries above (SemCache::linalg, the Kokkos-Kernels TPL) are several such calls: the program ends
+/// the end, and get the next runtime; if it takes longer than a second, some are let through, because a kernel may wait for a thread of its own
+/// that makes a call. Calls of libraries above (SemCache::linalg, the Kokkos-Kernels TPL) are several such calls: the program ends
 /// them first. @throws UsageError  the calling thread itself has a kernel or such a use under way
 SEMCACHE_API void finalize();
 

@@ -74,7 +74,7 @@ template <class MemorySpace>
 void expect_struct_is_followed() {
   std::uint64_t unknown = follow_struct<MemorySpace>();
   std::vector<void*> taken;  // so that the next struct gets another block
-  for (int k = 0; k < 20 && unknown != unknown_behind_pointers; ++k) {
+  for (int k = 0; k < 500 && unknown != unknown_behind_pointers; ++k) {
     taken.push_back(Kokkos::kokkos_malloc<MemorySpace>("taken", sizeof(Holder)));
     unknown = follow_struct<MemorySpace>();
   }
