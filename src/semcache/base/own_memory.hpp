@@ -37,11 +37,13 @@ struct OwnAllocator {
   OwnAllocator() = default;
   template <class Other>
   OwnAllocator(const OwnAllocator<Other>& /*other*/) noexcept {}  // NOLINT: converts
+  // NOLINTBEGIN(bugprone-sizeof-expression): T may be a pointer
   [[nodiscard]] T* allocate(std::size_t n) {
     if (n > SIZE_MAX / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(take_memory(n * sizeof(T), alignof(T)));
   }
   void deallocate(T* memory, std::size_t n) noexcept { give_memory(memory, n * sizeof(T), alignof(T)); }
+  // NOLINTEND(bugprone-sizeof-expression)
   friend bool operator==(OwnAllocator, OwnAllocator) noexcept { return true; }
   friend bool operator!=(OwnAllocator, OwnAllocator) noexcept { return false; }
 };
