@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace semcache::base {
 
@@ -61,11 +63,38 @@ class Pages final : public std::pmr::memory_resource {
   std::uintptr_t next_ = 0, end_ = 0;  ///< what is left of the last mapping
 };
 
+/// Blocks in use up to a small size, from a pool. A block that is given back is kept for the next one of its size, because a fault takes and
+/// gives a dozen, and a pool looks for the place of each.
+class SmallBlocks {
+ public:
+  explicit SmallBlocks(std::pmr::memory_resource& pool) noexcept : pool_(pool) {}
+
+  [[nodiscard]] static bool fits(std::size_t bytes, std::size_t alignment) noexcept { return bytes - 1 < most_bytes && alignment <= unit; }
+  [[nodiscard]] void* take(std::size_t bytes) {
+    Kept*& first = kept_[(bytes - 1) / unit];
+    if (first == nullptr) return pool_.allocate(round_up(bytes, unit), unit);
+    return std::exchange(first, first->next);
+  }
+  void give(void* block, std::size_t bytes) noexcept {
+    Kept*& first = kept_[(bytes - 1) / unit];
+    first = new (block) Kept{first};
+  }
+
+ private:
+  static constexpr std::size_t unit = alignof(std::max_align_t), most_bytes = 1024;
+  struct Kept {
+    Kept* next;
+  };
+  std::pmr::memory_resource& pool_;
+  Kept* kept_[most_bytes / unit] = {};
+};
+
 /// Lives as long as the process, because static objects give memory back while it ends.
 struct Pools {
-  std::mutex mutex;  ///< guards `pool`
+  std::mutex mutex;  ///< guards all but the flag and the readers of the counts
   Pages pages;
   std::pmr::unsynchronized_pool_resource pool{{0, std::size_t{1} << 20}, &pages};  // larger blocks are pages of their own, and are given back
+  SmallBlocks small{pool};
   /// In a forked child another thread's lock may never be given up, and what it guards be half changed.
   std::atomic<bool> forked{false};
   std::atomic<std::size_t> taken{0};  ///< bytes in all
@@ -88,8 +117,8 @@ void* take_memory(std::size_t bytes, std::size_t alignment) {
   Pools& p = pools();
   if (p.forked.load(std::memory_order_relaxed)) return pages_of(bytes);
   const std::lock_guard<std::mutex> lock(p.mutex);
-  void* const memory = p.pool.allocate(bytes, alignment);
-  p.taken += bytes;
+  void* const memory = SmallBlocks::fits(bytes, alignment) ? p.small.take(bytes) : p.pool.allocate(bytes, alignment);
+  p.taken.store(p.taken.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   return memory;
 }
 
@@ -97,13 +126,14 @@ void give_memory(void* memory, std::size_t bytes, std::size_t alignment) noexcep
   Pools& p = pools();
   if (p.forked.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> lock(p.mutex);
-  p.pool.deallocate(memory, bytes, alignment);
-  p.given += bytes;
+  if (SmallBlocks::fits(bytes, alignment)) p.small.give(memory, bytes);
+  else p.pool.deallocate(memory, bytes, alignment);
+  p.given.store(p.given.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
 }
 
 std::size_t memory_taken() noexcept { return pools().taken.load(); }
 std::size_t memory_held() noexcept {
-  const std::size_t given = pools().given.load();  // first, or it might be more
+  const std::size_t given = pools().given.load(std::memory_order_acquire);  // first, or it might be more
   return pools().taken.load() - given;
 }
 #endif
