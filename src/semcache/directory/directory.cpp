@@ -179,14 +179,18 @@ void Directory::stale(SlotId slot, const Region& range, base::Vector<Region>& ou
   });
 }
 
-bool Directory::fresh(SlotId slot, const Region& range) const {
+std::uint64_t Directory::find_stale(SlotId slot, const Region& range) const {
   const Slot& s = slots_[slot.value];
-  if (!s.datum.valid() || range.empty()) return true;
+  if (!s.datum.valid() || range.empty()) return nowhere;
   const ExtentMap& map = data_[s.datum.value].wanted;
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
-    return wanted->id == undefined_value || *held == *wanted;
-  return all_of(slot, range,
-                [](const Region&, ValueRef wanted, ValueRef held) { return wanted.id == undefined_value || held == wanted; });
+    return wanted->id == undefined_value || *held == *wanted ? nowhere : range.begin;
+  std::uint64_t at = nowhere;
+  (void)all_of(slot, range, [&](const Region& part, ValueRef wanted, ValueRef held) {
+    if (wanted.id != undefined_value && held != wanted) at = part.begin;
+    return at == nowhere;
+  });
+  return at;
 }
 
 bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
@@ -238,16 +242,22 @@ void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, base::Vec
   out.push_back(piece);
 }
 
-bool Directory::exclusive(SlotId slot, const Region& range) const {
+std::uint64_t Directory::find_shared(SlotId slot, const Region& range) const {
   const Slot& s = slots_[slot.value];
-  if (!s.datum.valid()) return false;
-  if (range.empty()) return true;
+  if (!s.datum.valid()) return range.begin;
+  if (range.empty()) return nowhere;
+  const auto exclusive = [&](const Region& part, ValueRef wanted, ValueRef held) {
+    return wanted.is_number() && held == wanted && sole(slot, part, wanted);
+  };
   const ExtentMap& map = data_[s.datum.value].wanted;
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
-    return wanted->is_number() && *held == *wanted && sole(slot, range, wanted->advanced(range.begin));
-  return all_of(slot, range, [&](const Region& part, ValueRef wanted, ValueRef held) {
-    return wanted.is_number() && held == wanted && sole(slot, part, wanted);
+    return exclusive(range, wanted->advanced(range.begin), held->advanced(range.begin)) ? nowhere : range.begin;
+  std::uint64_t at = nowhere;
+  (void)all_of(slot, range, [&](const Region& part, ValueRef wanted, ValueRef held) {
+    if (!exclusive(part, wanted, held)) at = part.begin;
+    return at == nowhere;
   });
+  return at;
 }
 
 bool Directory::defined(DatumId datum, const Region& range) const {

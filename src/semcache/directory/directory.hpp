@@ -123,10 +123,15 @@ class Directory {
 
   // --- questions ---------------------------------------------------------------------------------------------------
   /// Returns whether the slot holds what its datum wants on all of `range`. Bytes never written are fresh everywhere.
-  [[nodiscard]] bool fresh(SlotId slot, const Region& range) const;
+  [[nodiscard]] bool fresh(SlotId slot, const Region& range) const { return find_stale(slot, range) == nowhere; }
   /// Returns whether all of `range` is fresh and defined, held and wanted nowhere else, and neither a fill nor watched. The slot
   /// may then change without a change of the directory.
-  [[nodiscard]] bool exclusive(SlotId slot, const Region& range) const;
+  [[nodiscard]] bool exclusive(SlotId slot, const Region& range) const { return find_shared(slot, range) == nowhere; }
+  static constexpr std::uint64_t nowhere = UINT64_MAX;
+  /// Returns a position of `range` that is not fresh, or `nowhere`.
+  [[nodiscard]] std::uint64_t find_stale(SlotId slot, const Region& range) const;
+  /// Returns a position of `range` behind which some bytes are not exclusive, or `nowhere`.
+  [[nodiscard]] std::uint64_t find_shared(SlotId slot, const Region& range) const;
   /// Appends to `out` pieces of `piece`, perhaps overlapping, that are together the bytes on which it is not exclusive. Where there are
   /// very many, that is all of it.
   /// @pre the slot holds, and its datum wants, `ref` and what follows it on all of `piece`

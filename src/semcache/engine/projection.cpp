@@ -3,19 +3,54 @@
 #include <semcache/engine/projection.hpp>
 
 namespace semcache::engine {
+namespace {
+
+constexpr std::uint64_t nowhere = directory::Directory::nowhere;
+
+/// Returns the positions of `all` that the range meets, with whole columns where there are several.
+Region meeting(const Region& all, ByteRange range) {
+  if (all.is_range()) return intersect(all.hull(), range);
+  const ByteRange inside = intersect(all.hull(), range);
+  if (inside.empty()) return {};
+  const std::uint64_t first = (inside.begin - all.begin) / all.pitch, last = (inside.end - 1 - all.begin) / all.pitch;
+  return all.some_columns(first, last - first + 1);
+}
+
+/// Looks for an exception from `first` on to the end of `all`, and then in what lies before.
+template <class Find>
+std::uint64_t find_from(std::uint64_t first, const Region& all, const Find& find) {
+  const std::uint64_t c = all.is_range() ? 0 : (first - all.begin) / all.pitch;
+  const ByteRange column = all.column(c);
+  std::uint64_t found = find(ByteRange{first, std::max(first, column.end)});
+  if (found == nowhere && c + 1 < all.columns) found = find(all.some_columns(c + 1, all.columns - c - 1));
+  if (found == nowhere && c > 0) found = find(all.some_columns(0, c));
+  if (found == nowhere && column.begin < first) found = find(ByteRange{column.begin, std::min(first, column.end)});
+  return found;
+}
+
+/// Brings an exception up to date that was known before something changed, and returns whether there is none now.
+template <class Find>
+bool none_in(const Region& all, std::uint64_t& exception, ByteRange changed, const Find& find) {
+  if (exception == nowhere) {
+    if (const Region part = meeting(all, changed); !part.empty()) exception = find(part);
+  } else if (!all.empty()) {
+    exception = find_from(all.hull().contains({exception, exception + 1}) ? exception : all.begin, all, find);
+  } else {
+    exception = nowhere;
+  }
+  return exception == nowhere;
+}
+
+}  // namespace
 
 void Projection::project() noexcept {
   const std::uint64_t projection = ++projection_;
-  const auto project_once = [&](Memory& m) {
-    if (std::exchange(m.projected, projection) != projection) project_device(m);
+  const auto project_once = [&](Memory& m, ByteRange changed) {
+    if (std::exchange(m.projected, projection) != projection) project_device(m, changed);
   };
   s_.projection_waits.store(false);
   projecting_.swap(revoked_);
-  for (Memory* m : projecting_) {
-    m->awaits_projection = false;
-    if (m->live && !m->on_host() && !m->snapshot()) project_once(*m);
-  }
-  projecting_.clear();
+  for (Memory* m : projecting_) m->awaits_projection = false;
   for (const auto& touched : s_.directory.take_touched()) {
     Memory* const m = s_.find(touched.slot);
     if (m == nullptr) continue;
@@ -24,9 +59,13 @@ void Projection::project() noexcept {
     } else if (m->on_host()) {
       s_.pages->project(*m, touched.range);
     } else {
-      project_once(*m);
+      project_once(*m, touched.range);
     }
   }
+  for (Memory* m : projecting_) {
+    if (m->live && !m->on_host() && !m->snapshot()) project_once(*m, {});
+  }
+  projecting_.clear();
 }
 
 void Projection::project_soon() noexcept {
@@ -35,13 +74,14 @@ void Projection::project_soon() noexcept {
   if (!revoked_.empty()) s_.projection_waits.store(true);
 }
 
-void Projection::project_device(Memory& m) noexcept {
+void Projection::project_device(Memory& m, ByteRange changed) noexcept {
   using platform::Protection;
   std::uint32_t set = 0;
-  if (s_.directory.fresh(m.slot, m.positions())) {
-    set |= Memory::is_fresh;
-    if (m.bytes == 0 || s_.directory.exclusive(m.slot, m.positions())) set |= Memory::is_exclusive;
-  }
+  const Region all = m.positions();
+  const bool fresh = none_in(all, m.stale_at, changed, [&](const Region& part) { return s_.directory.find_stale(m.slot, part); });
+  const bool exclusive = none_in(all, m.shared_at, changed, [&](const Region& part) { return s_.directory.find_shared(m.slot, part); });
+  if (fresh) set |= Memory::is_fresh;
+  if (fresh && exclusive) set |= Memory::is_exclusive;
   const std::uint32_t device = s_.device_index(m);
   // Launches on the array's device need not wait any more for transfers that write the memory (`written`), or for any transfer that
   // uses it (`used`).

@@ -25,7 +25,8 @@ class Projection : Parts {
   /// set anew; otherwise projects at once. Until then the flags promise less than they could, and launches take the lock.
   void project_soon() noexcept;
   /// Projects one array in device memory: its flags, and its page protection where it is guarded.
-  void project_device(Memory& memory) noexcept;
+  /// @param changed  where the directory's state of its content may have changed since it was projected last
+  void project_device(Memory& memory, ByteRange changed) noexcept;
   /// Opens those of `pages` of a mirror that permit less than `wanted`, as `HostPages::relax`. Projects before, because launches read the flags
   /// of the array's other sides without the lock. @return false if the pages could not be opened  @throws std::bad_alloc
   [[nodiscard]] bool relax(Memory& mirror, ByteRange pages, platform::Protection wanted) {
