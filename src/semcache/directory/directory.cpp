@@ -115,6 +115,7 @@ SlotId Directory::add_snapshot(SpaceId space, const Region& saved) {
   s.live = true;
   s.changing = false;
   s.part = false;
+  s.within = {0, s.held.size()};
   return SlotId{index};
 }
 
@@ -124,14 +125,16 @@ SlotId Directory::add_slot(DatumId datum, SpaceId space, Content content) {
   if (pitch(datum) != one_column) held = *held.shaped(pitch(datum), 1);
   const SlotId slot = add_snapshot(space, {});
   slots_[slot.value].held = std::move(held);
+  slots_[slot.value].within = {0, size(datum)};
   slots_[slot.value].datum = datum;
   data_[datum.value].slots.push_back(slot);
   return slot;
 }
 
-SlotId Directory::add_part(DatumId datum, SpaceId space) {
+SlotId Directory::add_part(DatumId datum, SpaceId space, ByteRange within) {
   const SlotId slot = add_slot(datum, space);
   slots_[slot.value].part = true;
+  slots_[slot.value].within = within;
   return slot;
 }
 
@@ -768,7 +771,7 @@ void Directory::set_wanted(DatumId datum, const Region& range, ValueRef ref) noe
     count(&Value::wanters, datum.value, e, change);
   });
   touch_holders(ref, range.hull().size(), datum);
-  for (const SlotId s : d.slots) touch(s, range.hull());
+  for (const SlotId s : d.slots) touch(s, intersect(range.hull(), slots_[s.value].within));
 }
 
 void Directory::set_held(SlotId slot, const Region& range, ValueRef ref) noexcept {

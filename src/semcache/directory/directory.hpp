@@ -83,7 +83,8 @@ class Directory {
   [[nodiscard]] SlotId add_slot(DatumId datum, SpaceId space, Content content = Content::unknown);
   /// Adds a slot whose memory has room for a part of the datum only. Its positions are those of the datum. The caller asks for no other
   /// bytes to be there. A datum may have several such slots in one space.
-  [[nodiscard]] SlotId add_part(DatumId datum, SpaceId space);
+  /// @param within  in which positions that part lies
+  [[nodiscard]] SlotId add_part(DatumId datum, SpaceId space, ByteRange within);
   /// Adds memory that belongs to no datum and is to hold a saved value. Its positions are those of a region that begins at 0 and has
   /// the width, columns and pitch of `saved`.
   [[nodiscard]] SlotId add_snapshot(SpaceId space, const Region& saved);
@@ -222,6 +223,11 @@ class Directory {
   /// Returns what was touched since the last call, and begins a new list. The result is valid until the next call.
   [[nodiscard]] const base::Vector<Touched>& take_touched() noexcept;
   [[nodiscard]] bool any_touched() const noexcept { return !touched_.empty(); }
+  /// Returns where the slot was touched since the last `take_touched`.
+  [[nodiscard]] ByteRange touched(SlotId slot) const noexcept {
+    const std::uint32_t at = slots_[slot.value].touched;
+    return at == untouched ? ByteRange{} : touched_[at].range;
+  }
   /// Returns what was touched since the last `take_touched`, without taking it.
   [[nodiscard]] const base::Vector<Touched>& touched() const noexcept { return touched_; }
 
@@ -275,6 +281,7 @@ class Directory {
     bool live = false;
     bool changing = false;
     bool part = false;
+    ByteRange within;                   ///< in which its memory can hold content
     std::uint32_t touched = untouched;  ///< its place in touched_
   };
   static constexpr std::uint32_t untouched = UINT32_MAX;

@@ -50,7 +50,7 @@ void ExpectedMessages::expect(Memory& m, std::uint64_t position, const ByteRange
   if (s_.projection_waits.load()) {
     projection_.project_later(m);  // something has arrived: the launch that uses it comes first, and its end projects
   } else {
-    projection_.project_device(m, m.all());
+    projection_.project_device(m, s_.directory.touched(m.slot));
   }
 }
 

@@ -90,7 +90,7 @@ Memory* Lifetimes::bind_part(Arrays::NewMemory m, DatumId datum) {
   m->part = true;
   m->since = Memory::never;
   m->datum = datum;
-  arrays_.bind(*m, s_.directory.add_part(m->datum, m->space));
+  arrays_.bind(*m, s_.directory.add_part(m->datum, m->space, m->all()));
   if (!m->derived) (m->on_host() ? live_host_bytes_ : live_device_bytes_) += m->bytes;
   return m.release();
 }

@@ -74,14 +74,20 @@ void Projection::project_soon() noexcept {
   if (!revoked_.empty()) s_.projection_waits.store(true);
 }
 
-void Projection::project_device(Memory& m, ByteRange changed) noexcept {
+platform::Protection Projection::permitted(Memory& m, ByteRange changed) const noexcept {
   using platform::Protection;
-  std::uint32_t set = 0;
   const Region all = m.positions();
   const bool fresh = none_in(all, m.stale_at, changed, [&](const Region& part) { return s_.directory.find_stale(m.slot, part); });
   const bool exclusive = none_in(all, m.shared_at, changed, [&](const Region& part) { return s_.directory.find_shared(m.slot, part); });
-  if (fresh) set |= Memory::is_fresh;
-  if (fresh && exclusive) set |= Memory::is_exclusive;
+  return !fresh ? Protection::none : exclusive ? Protection::read_write : Protection::read;
+}
+
+void Projection::project_device(Memory& m, ByteRange changed) noexcept {
+  using platform::Protection;
+  std::uint32_t set = 0;
+  const Protection most = permitted(m, changed);
+  if (most >= Protection::read) set |= Memory::is_fresh;
+  if (most == Protection::read_write) set |= Memory::is_exclusive;
   const std::uint32_t device = s_.device_index(m);
   // Launches on the array's device need not wait any more for transfers that write the memory (`written`), or for any transfer that
   // uses it (`used`).
@@ -108,9 +114,6 @@ void Projection::project_device(Memory& m, ByteRange changed) noexcept {
     note_perhaps_unready(m);
   }
   if (s_.guarded(m)) {
-    const Protection most = (set & Memory::is_exclusive) != 0 ? Protection::read_write
-                            : (set & Memory::is_fresh) != 0   ? Protection::read
-                                                              : Protection::none;
     if (m.access > most || (m.opened_in_part && !parts_stay_open(m))) {
       // The flags are cleared. A kernel that still uses the memory must find it open to the kernel's end, because its fault might
       // wait for a thread that waits for the kernel. The end of its launch closes the pages: `projection_waits` is set before the pins are
@@ -186,9 +189,7 @@ void Projection::open_part(Memory& m, const Region& where, Mode mode) {
 void Projection::open_guarded(Memory& m) {
   using platform::Protection;
   if (!s_.guarded(m) || !m.live || m.snapshot() || !State::is_resident(m)) return;
-  const Protection most = !s_.directory.fresh(m.slot, m.positions())      ? Protection::none
-                          : s_.directory.exclusive(m.slot, m.positions()) ? Protection::read_write
-                                                                  : Protection::read;
+  const Protection most = permitted(m, s_.directory.touched(m.slot));
   if (m.access >= most) return;
   if (m.opened_in_part && s_.pinned(m)) return open_part(m, ByteRange{0, m.bytes}, mode_of(most == Protection::read_write));
   protect_guarded(m, most);

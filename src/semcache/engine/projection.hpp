@@ -87,6 +87,9 @@ class Projection : Parts {
   }
 
  private:
+  /// Returns what the directory permits for all of an array in device memory, knowing what the last projection found.
+  /// @param changed  where that may have changed since
+  [[nodiscard]] platform::Protection permitted(Memory& memory, ByteRange changed) const noexcept;
   /// So many parts stay open at most, because each projection of their array looks at all of them.
   static constexpr std::size_t most_opened = 64;
   /// May the pages that are opened in part stay open?
