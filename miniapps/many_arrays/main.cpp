@@ -5,6 +5,7 @@
 #include <semcache/base/own_memory.hpp>
 #include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.hpp>
+#include <semcache/tasks/tasks.hpp>
 
 #include <malloc.h>
 
@@ -313,6 +314,26 @@ void evictions(std::size_t count, Table& table) {
   ::unsetenv("SEMCACHE_DEVICE_MEMORY");
 }
 
+/// Measures tasks that use a tile of one array each, the tiles in turn on two devices.
+void tiles(std::size_t count, Table& table) {
+  constexpr std::size_t rows = 2048;
+  const std::size_t columns = std::min<std::size_t>(count, 16000);
+  ::setenv("SEMCACHE_DEVICES", "2", 1);
+  const tasks::Matrix matrix{runtime::allocate_device("matrix", columns * rows * sizeof(double)), rows, columns, rows, sizeof(double)};
+  const auto use = [&](Access mode) {
+    std::vector<policy::Task> list(columns);
+    for (std::size_t c = 0; c < columns; ++c) list[c] = {static_cast<std::uint32_t>(c % 2), 0, {{0, {0, rows, c, c + 1}, mode, {}}}};
+    const double us = time_of([&] { tasks::run(list, {matrix}, [](const runtime::Stream&, const policy::Task&, const tasks::Operand*) {}); });
+    return us / static_cast<double>(columns);
+  };
+  table.add("up to 16,000 tiles: a task that overwrites one", use(Access::overwrite));
+  table.add("up to 16,000 tiles: a task that reads one", use(Access::read));
+  table.add("up to 16,000 tiles: a task that writes one that is there", use(Access::read_write));
+  runtime::deallocate(const_cast<void*>(matrix.data));
+  finalize();
+  ::unsetenv("SEMCACHE_DEVICES");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -330,7 +351,7 @@ int main(int argc, char** argv) {
   ::setenv("SEMCACHE_DEVICE_TRACKER", "off", 1);
   Table table;
   for (const std::size_t n : counts) {
-    for (const auto part : {&beside_saved_copies, &beside_mirrors_of_one, &beside_ready_arrays, &allocations, &host_bytes_of_each, &evictions}) {
+    for (const auto part : {&beside_saved_copies, &beside_mirrors_of_one, &beside_ready_arrays, &allocations, &host_bytes_of_each, &evictions, &tiles}) {
       part(n, table);
       finalize();
     }

@@ -38,6 +38,43 @@ TEST(Directory, WatchingAValueTellsItsHolders) {
   EXPECT_TRUE(touched(x.directory, slot));
 }
 
+/// A part has no memory for other bytes, so what happens to these does not concern it. Otherwise each task would look at all tiles.
+TEST(Directory, APartIsToldOfItsOwnBytesAlone) {
+  Simulation x;
+  x.add(100, 1);
+  const DatumId datum = x.data[0].id;
+  const SlotId whole = x.data[0].slots[0], part = x.directory.add_part(datum, device_space(0), {20, 40});
+  (void)x.directory.take_touched();
+
+  x.write(0, 0, {40, 60});
+  EXPECT_TRUE(x.directory.touched(part).empty());
+  EXPECT_EQ(x.directory.touched(whole), (ByteRange{40, 60}));
+  x.write(0, 0, {30, 50});
+  EXPECT_EQ(x.directory.touched(part), (ByteRange{30, 40}));
+  EXPECT_TRUE(touched(x.directory, part));
+  EXPECT_TRUE(x.directory.touched(part).empty());
+  x.directory.remove_slot(part);
+}
+
+TEST(Directory, WhatIsStaleOrSharedIsFound) {
+  Simulation x;
+  x.add(100, 2);
+  const SlotId first = x.data[0].slots[0], second = x.data[0].slots[1];
+  EXPECT_EQ(x.directory.find_stale(first, {0, 100}), Directory::nowhere);  // never written
+  EXPECT_EQ(x.directory.find_shared(first, {0, 100}), 0u);
+  x.write(0, 0, {0, 100});
+  EXPECT_EQ(x.directory.find_stale(second, {10, 100}), 10u);
+  EXPECT_EQ(x.directory.find_shared(first, {10, 100}), Directory::nowhere);
+  x.write(0, 1, {40, 60});
+  EXPECT_EQ(x.directory.find_stale(first, {0, 100}), 40u);
+  EXPECT_EQ(x.directory.find_stale(first, {50, 100}), 50u);
+  EXPECT_EQ(x.directory.find_stale(first, {60, 100}), Directory::nowhere);
+  EXPECT_EQ(x.directory.find_shared(first, {0, 100}), 40u);
+  x.read(0, 0, {40, 60});
+  EXPECT_EQ(x.directory.find_stale(first, {0, 100}), Directory::nowhere);
+  EXPECT_EQ(x.directory.find_shared(first, {0, 100}), 40u);
+}
+
 TEST(Directory, TheLastHolderIsToldThatTheOthersAreGone) {
   Simulation x;
   x.add(100, 2);
