@@ -98,6 +98,7 @@ DatumId Directory::add_datum(std::uint64_t bytes) {
   free_data_.pop_back();
   data_[index].wanted = std::move(wanted);
   data_[index].slots.clear();
+  data_[index].within.clear();
   data_[index].live = true;
   return DatumId{index};
 }
@@ -115,34 +116,36 @@ SlotId Directory::add_snapshot(SpaceId space, const Region& saved) {
   s.live = true;
   s.changing = false;
   s.part = false;
-  s.within = {0, s.held.size()};
   return SlotId{index};
 }
 
 SlotId Directory::add_slot(DatumId datum, SpaceId space, Content content) {
   base::make_room(data_[datum.value].slots, 1);
+  base::make_room(data_[datum.value].within, 1);
   ExtentMap held(size(datum), {content == Content::zeros ? zeros_value : no_value, 0});
   if (pitch(datum) != one_column) held = *held.shaped(pitch(datum), 1);
   const SlotId slot = add_snapshot(space, {});
   slots_[slot.value].held = std::move(held);
-  slots_[slot.value].within = {0, size(datum)};
   slots_[slot.value].datum = datum;
   data_[datum.value].slots.push_back(slot);
+  data_[datum.value].within.push_back({0, size(datum)});
   return slot;
 }
 
 SlotId Directory::add_part(DatumId datum, SpaceId space, ByteRange within) {
   const SlotId slot = add_slot(datum, space);
   slots_[slot.value].part = true;
-  slots_[slot.value].within = within;
+  data_[datum.value].within.back() = within;
   return slot;
 }
 
 void Directory::detach(SlotId slot) noexcept {
   Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return;
-  auto& siblings = data_[s.datum.value].slots;
-  siblings.erase(std::find(siblings.begin(), siblings.end(), slot));
+  Datum& d = data_[s.datum.value];
+  const auto at = std::find(d.slots.begin(), d.slots.end(), slot);
+  d.within.erase(d.within.begin() + (at - d.slots.begin()));
+  d.slots.erase(at);
   s.datum = DatumId{};
   s.changing = false;
 }
@@ -771,7 +774,9 @@ void Directory::set_wanted(DatumId datum, const Region& range, ValueRef ref) noe
     count(&Value::wanters, datum.value, e, change);
   });
   touch_holders(ref, range.hull().size(), datum);
-  for (const SlotId s : d.slots) touch(s, intersect(range.hull(), slots_[s.value].within));
+  for (std::size_t i = 0; i < d.slots.size(); ++i) {
+    if (const ByteRange changed = intersect(range.hull(), d.within[i]); !changed.empty()) touch(d.slots[i], changed);
+  }
 }
 
 void Directory::set_held(SlotId slot, const Region& range, ValueRef ref) noexcept {

@@ -269,6 +269,7 @@ class Directory {
   struct Datum {
     ExtentMap wanted{0, {}};
     base::Vector<SlotId> slots;
+    base::Vector<ByteRange> within;  ///< of each of them: in which positions its memory can hold content
     Places places;
     std::uint64_t changes = 0;
     bool live = false;
@@ -281,7 +282,6 @@ class Directory {
     bool live = false;
     bool changing = false;
     bool part = false;
-    ByteRange within;                   ///< in which its memory can hold content
     std::uint32_t touched = untouched;  ///< its place in touched_
   };
   static constexpr std::uint32_t untouched = UINT32_MAX;

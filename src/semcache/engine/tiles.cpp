@@ -19,7 +19,7 @@ bool holds(const Memory& tile, const Region& where, std::uint64_t unit) noexcept
 
 }  // namespace
 
-Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit) {
+Tiles::Tile* Tiles::find(std::uint32_t device, List& list, const Region& where, std::uint64_t unit) const noexcept {
   const std::uint64_t least_large = s_.devices.at(device)->memory->budget_bytes() / 16;
   const auto is_far_larger = [&](const Memory& tile) { return tile.bytes > least_large && tile.bytes / 2 > where.size(); };
   // Of the tiles that are a little larger the largest is taken, otherwise the smallest.
@@ -27,22 +27,24 @@ Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& 
     const auto bytes = static_cast<std::int64_t>(tile.bytes);
     return tile.bytes <= where.size() + least_large ? bytes : -bytes;
   };
+  Tile* best = nullptr;
+  const auto end = list.tiles.upper_bound(where.begin);
+  for (auto at = list.tiles.lower_bound(where.begin - std::min(where.begin, list.longest)); at != end; ++at) {
+    const Memory& tile = *at->second.memory;
+    if (tile.space != device_space(device) || !holds(tile, where, unit) || is_far_larger(tile)) continue;
+    if (best == nullptr || worth(tile) > worth(*best->memory)) best = &at->second;
+  }
+  return best;
+}
+
+Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit) {
   {
     const Transaction t(transactions_);
-    if (array.live && array.datum.valid()) {
-      const auto found = of_datum_.find(array.datum.value);
-      if (found != of_datum_.end()) {
-        Tile* best = nullptr;
-        for (Tile& tile : found->second) {
-          if (tile.memory->space != device_space(device) || !holds(*tile.memory, where, unit) || is_far_larger(*tile.memory)) continue;
-          if (best == nullptr || worth(*tile.memory) > worth(*best->memory)) best = &tile;
-        }
-        if (best != nullptr) {
-          ++best->users;
-          best->used = ++uses_;
-          return *best->memory;
-        }
-      }
+    const auto found = array.live && array.datum.valid() ? of_datum_.find(array.datum.value) : of_datum_.end();
+    if (Tile* const tile = found == of_datum_.end() ? nullptr : find(device, found->second, where, unit)) {
+      if (tile->users++ == 0) --found->second.unused;
+      tile->used = ++uses_;
+      return *tile->memory;
     }
   }
   // Another thread may make the same tile meanwhile. Then there are two, and the content is right in both.
@@ -51,7 +53,8 @@ Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& 
     const Transaction t(transactions_);
     left_.reserve(count_ + 1);
     List& list = of_datum_[made->datum.value];
-    list.push_back({made, ++uses_, 1});
+    list.tiles.insert({made->all().begin, {made, ++uses_, 1}});
+    list.longest = std::max(list.longest, made->all().size());
     ++count_;
     any_.store(true);
     shorten(list, most_idle);
@@ -68,8 +71,9 @@ void Tiles::release(Memory& tile) noexcept {
     const auto left = std::find(left_.begin(), left_.end(), &tile);
     if (left == left_.end()) {
       List& list = of_datum_.at(tile.datum.value);
-      const auto at = std::find_if(list.begin(), list.end(), [&](const Tile& other) { return other.memory == &tile; });
-      --at->users;
+      auto at = list.tiles.lower_bound(tile.all().begin);
+      while (at->second.memory != &tile) ++at;
+      if (--at->second.users == 0) ++list.unused;
       return;
     }
     left_.erase(left);
@@ -79,15 +83,31 @@ void Tiles::release(Memory& tile) noexcept {
 }
 
 void Tiles::shorten(List& list, std::size_t most) noexcept {
+  if (list.unused <= most) return;
   const auto idle = [&](const Tile& tile) { return tile.users == 0 && !s_.pinned(*tile.memory); };
-  for (std::size_t many = static_cast<std::size_t>(std::count_if(list.begin(), list.end(), idle)); many > most; --many) {
-    auto oldest = list.end();
-    for (auto at = list.begin(); at != list.end(); ++at) {
-      if (idle(*at) && (oldest == list.end() || at->used < oldest->used)) oldest = at;
+  const auto idle_since = [&](std::uint64_t use) {
+    const auto is_one = [&](const auto& entry) { return entry.second.used <= use && idle(entry.second); };
+    return static_cast<std::size_t>(std::count_if(list.tiles.begin(), list.tiles.end(), is_one));
+  };
+  const std::size_t all = idle_since(uses_);
+  if (all <= most) return;
+  std::uint64_t last = 0;  // the last use of the newest tile that goes, between `last` and `newest`
+  for (std::uint64_t newest = uses_; last < newest;) {
+    const std::uint64_t middle = last + (newest - last) / 2;
+    if (idle_since(middle) < all - most) {
+      last = middle + 1;
+    } else {
+      newest = middle;
     }
-    if (oldest == list.end()) return;
-    Memory& gone = *oldest->memory;
-    list.erase(oldest);
+  }
+  for (auto at = list.tiles.begin(); at != list.tiles.end();) {
+    if (at->second.used > last || !idle(at->second)) {
+      ++at;
+      continue;
+    }
+    Memory& gone = *at->second.memory;
+    at = list.tiles.erase(at);
+    --list.unused;
     --count_;
     lifetimes_.abandon(gone);
   }
@@ -110,7 +130,7 @@ void Tiles::leave(Memory& array) noexcept {
     if (!side.part && !side.leaving) return;  // the other side needs them
   }
   shorten(found->second, 0);
-  for (const Tile& tile : found->second) left_.push_back(tile.memory);  // in use: they go when their use ends
+  for (const auto& [begin, tile] : found->second.tiles) left_.push_back(tile.memory);  // in use: they go when their use ends
   of_datum_.erase(found);
 }
 

@@ -6,8 +6,8 @@
 #include <semcache/engine/lifetimes.hpp>
 
 #include <atomic>
+#include <map>
 #include <unordered_map>
-#include <vector>
 
 namespace semcache::engine {
 
@@ -44,7 +44,13 @@ class Tiles : Parts {
     std::uint64_t used;  ///< the number of the last use among all
     std::uint32_t users;
   };
-  using List = std::vector<Tile>;
+  /// The tiles of an array, on all devices.
+  struct List {
+    std::multimap<std::uint64_t, Tile> tiles;  ///< by their first position
+    std::uint64_t longest = 0;                 ///< of them, from the first to the last position
+    std::size_t unused = 0;                    ///< how many have no users
+  };
+  [[nodiscard]] Tile* find(std::uint32_t device, List& list, const Region& where, std::uint64_t unit) const noexcept;
   /// Gives up idle tiles of the list, those that were used longest ago first, until at most `most` are idle.
   void shorten(List& list, std::size_t most) noexcept;
 
