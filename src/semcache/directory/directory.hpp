@@ -269,7 +269,7 @@ class Directory {
   struct Datum {
     ExtentMap wanted{0, {}};
     base::Vector<SlotId> slots;
-    base::Vector<ByteRange> within;  ///< of each of them: in which positions its memory can hold content
+    base::Vector<ByteRange> within;  ///< in which positions their memory can hold content; empty where none is a part
     Places places;
     std::uint64_t changes = 0;
     bool live = false;

@@ -25,7 +25,6 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   Memory* const m = free_.back();
   free_.pop_back();
   m->slot = {};
-  m->stale_at = m->shared_at = 0;
   m->datum = {};
   m->space = space;
   m->address = nullptr;

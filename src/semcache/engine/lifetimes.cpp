@@ -88,6 +88,7 @@ void Lifetimes::abandon(Memory& m) noexcept {
 
 Memory* Lifetimes::bind_part(Arrays::NewMemory m, DatumId datum) {
   m->part = true;
+  m->in_part = base::make_owned<Memory::InPart>();
   m->since = Memory::never;
   m->datum = datum;
   arrays_.bind(*m, s_.directory.add_part(m->datum, m->space, m->all()));

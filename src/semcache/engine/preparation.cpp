@@ -57,6 +57,7 @@ Obstacle Preparation::prepare_whole(Memory& m, Mode mode) {
 // A write of parts begins no write check: bytes that are overwritten unread are not fetched and may hold anything now, so finding the
 // same afterwards would prove nothing.
 Obstacle Preparation::prepare_parts(Memory& m, const OperandParts& parts) {
+  if (m.in_part == nullptr) m.in_part = base::make_owned<Memory::InPart>();
   base::Vector<Region> written;
   bool exclusive = true;
   for (const Requirement& part : parts) {

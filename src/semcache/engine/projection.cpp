@@ -77,8 +77,10 @@ void Projection::project_soon() noexcept {
 platform::Protection Projection::permitted(Memory& m, ByteRange changed) const noexcept {
   using platform::Protection;
   const Region all = m.positions();
-  const bool fresh = none_in(all, m.stale_at, changed, [&](const Region& part) { return s_.directory.find_stale(m.slot, part); });
-  const bool exclusive = none_in(all, m.shared_at, changed, [&](const Region& part) { return s_.directory.find_shared(m.slot, part); });
+  Memory::InPart unknown;  // an array that is never used in part is in few extents
+  Memory::InPart& known = m.in_part != nullptr ? *m.in_part : unknown;
+  const bool fresh = none_in(all, known.stale_at, changed, [&](const Region& part) { return s_.directory.find_stale(m.slot, part); });
+  const bool exclusive = none_in(all, known.shared_at, changed, [&](const Region& part) { return s_.directory.find_shared(m.slot, part); });
   return !fresh ? Protection::none : exclusive ? Protection::read_write : Protection::read;
 }
 
