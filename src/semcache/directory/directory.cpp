@@ -98,7 +98,7 @@ DatumId Directory::add_datum(std::uint64_t bytes) {
   free_data_.pop_back();
   data_[index].wanted = std::move(wanted);
   data_[index].slots.clear();
-  data_[index].within.clear();
+  data_[index].within.reset();
   data_[index].live = true;
   return DatumId{index};
 }
@@ -120,25 +120,29 @@ SlotId Directory::add_snapshot(SpaceId space, const Region& saved) {
 }
 
 SlotId Directory::add_slot(DatumId datum, SpaceId space, Content content) {
-  base::make_room(data_[datum.value].slots, 1);
-  if (!data_[datum.value].within.empty()) base::make_room(data_[datum.value].within, 1);
+  Datum& d = data_[datum.value];
+  base::make_room(d.slots, 1);
+  if (d.within != nullptr) base::make_room(*d.within, 1);
   ExtentMap held(size(datum), {content == Content::zeros ? zeros_value : no_value, 0});
   if (pitch(datum) != one_column) held = *held.shaped(pitch(datum), 1);
   const SlotId slot = add_snapshot(space, {});
   slots_[slot.value].held = std::move(held);
   slots_[slot.value].datum = datum;
-  data_[datum.value].slots.push_back(slot);
-  if (!data_[datum.value].within.empty()) data_[datum.value].within.push_back({0, size(datum)});  // there is room
+  d.slots.push_back(slot);
+  if (d.within != nullptr) d.within->push_back({0, size(datum)});
   return slot;
 }
 
 SlotId Directory::add_part(DatumId datum, SpaceId space, ByteRange within) {
   Datum& d = data_[datum.value];
-  base::make_room_for(d.within, d.slots.size() + 1);
+  if (d.within == nullptr) {
+    auto all = base::make_owned<base::Vector<ByteRange>>();
+    all->assign(d.slots.size(), {0, size(datum)});
+    d.within = std::move(all);
+  }
   const SlotId slot = add_slot(datum, space);
   slots_[slot.value].part = true;
-  d.within.resize(d.slots.size(), {0, size(datum)});
-  d.within.back() = within;
+  d.within->back() = within;
   return slot;
 }
 
@@ -147,7 +151,7 @@ void Directory::detach(SlotId slot) noexcept {
   if (!s.datum.valid()) return;
   Datum& d = data_[s.datum.value];
   const auto at = std::find(d.slots.begin(), d.slots.end(), slot);
-  if (!d.within.empty()) d.within.erase(d.within.begin() + (at - d.slots.begin()));
+  if (d.within != nullptr) d.within->erase(d.within->begin() + (at - d.slots.begin()));
   d.slots.erase(at);
   s.datum = DatumId{};
   s.changing = false;
@@ -778,7 +782,7 @@ void Directory::set_wanted(DatumId datum, const Region& range, ValueRef ref) noe
   });
   touch_holders(ref, range.hull().size(), datum);
   for (std::size_t i = 0; i < d.slots.size(); ++i) {
-    touch(d.slots[i], d.within.empty() ? range.hull() : intersect(range.hull(), d.within[i]));
+    touch(d.slots[i], d.within == nullptr ? range.hull() : intersect(range.hull(), (*d.within)[i]));
   }
 }
 

@@ -269,7 +269,7 @@ class Directory {
   struct Datum {
     ExtentMap wanted{0, {}};
     base::Vector<SlotId> slots;
-    base::Vector<ByteRange> within;  ///< in which positions their memory can hold content; empty where none is a part
+    base::Owned<base::Vector<ByteRange>> within;  ///< in which positions their memory can hold content; none where none of them is a part
     Places places;
     std::uint64_t changes = 0;
     bool live = false;
