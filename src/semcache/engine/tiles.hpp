@@ -21,7 +21,7 @@ class Tiles : Parts {
   explicit Tiles(const Parts& parts) noexcept : Parts(parts) {}
 
   /// So many tiles of an array stay that nobody uses; then those leave that were used longest ago.
-  static constexpr std::size_t most_idle = 64;
+  static constexpr std::size_t most_idle = 256;
 
   /// Finds a tile of the array on the device in which `where` lies as a rectangle, or makes one of exactly these bytes. The caller uses it
   /// until `release`, and finds the place in it by `memory::in_memory`. Of several the largest is taken: calls that need a part, and calls that
