@@ -126,6 +126,8 @@ def in_place(c):
 def arguments(c):
     c.program("nothing_to_compute", calls={"BLAS dgemm on the host: nothing to compute": 6}, h2d=0)
     c.program("wrong_arguments", h2d=0)
+    nulls = {"dgemm": 3, "zgemm": 1, "zaxpy": 1, "daxpy": 1, "drotm": 1, "ddot": 1}
+    c.program("null_numbers", calls={f"BLAS {routine} on the host: nothing to compute": count for routine, count in nulls.items()})
     c.program("overlapping", calls={"BLAS dgemm on the host: the result overlaps an input": 1})
     c.program("all_shapes")
     c.program("all_shapes", options=["--emulate", "--offload=always", "--malloc=4096"])

@@ -33,6 +33,11 @@
 
 extern "C" {
 void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
+void cblas_zgemm(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
+void cblas_zaxpy(int, const void*, const void*, int, void*, int);
+void daxpy_(const int*, const double*, const double*, const int*, double*, const int*);
+double ddot_(const int*, const double*, const int*, const double*, const int*);
+void drotm_(const int*, double*, const int*, double*, const int*, const double*);
 /// Takes the place of the library's, which ends the program.
 [[gnu::visibility("default")]] void xerbla_(const char* routine, const int* argument, std::size_t length) {
   std::printf("xerbla: %.*s argument %d\n", static_cast<int>(std::min<std::size_t>(length, 6)), routine, *argument);
@@ -361,6 +366,21 @@ void wrong_arguments() {
   show("unchanged", c);
 }
 
+/// Null pointers in the place of numbers that a routine does not look at, because a size is zero or another argument is wrong.
+void null_numbers() {
+  double* const a = matrix(1);
+  const int none = 0, one = 1, negative = -1;
+  dgemm_("N", "N", &none, &one, &one, nullptr, a, &one, a, &one, nullptr, a, &one, 1, 1);
+  dgemm_("X", "N", &one, &one, &one, nullptr, a, &one, a, &one, nullptr, a, &one, 1, 1);
+  dgemm_("N", "N", &negative, &one, &one, nullptr, a, &one, a, &one, nullptr, a, &one, 1, 1);
+  cblas_zgemm(102, 111, 111, 0, 1, 1, nullptr, a, 1, a, 1, nullptr, a, 1);
+  cblas_zaxpy(0, nullptr, nullptr, 1, nullptr, 1);
+  daxpy_(&none, nullptr, nullptr, nullptr, nullptr, nullptr);
+  drotm_(&none, nullptr, nullptr, nullptr, nullptr, nullptr);
+  std::printf("%g\n", ddot_(&none, nullptr, nullptr, nullptr, nullptr));
+  show("unchanged", a);
+}
+
 void overlapping() {
   double *const a = matrix(1), *const b = matrix(2);
   product(a, b, a, 1);  // whatever the library makes of it
@@ -646,6 +666,7 @@ const Programs all_programs = {
     {"many_small_matrices", &many_small_matrices},
     {"nothing_to_compute", &nothing_to_compute},
     {"wrong_arguments", &wrong_arguments},
+    {"null_numbers", &null_numbers},
     {"overlapping", &overlapping},
     {"all_shapes", &all_shapes},
     {"small_on_stack", &small_on_stack},

@@ -98,6 +98,13 @@ class PrototypeText:
                 yield f"const {self.types.base(t)} {p.name}_copy = *{p.name};"
 
     @property
+    def looked_at(self):
+        """The addresses at which the wrapper reads or writes something itself. In some precisions they may be numbers."""
+        kinds = ("value", "copied", "letter", "integer", "result")
+        return ", ".join(p.name for p in self.function.parameters
+                         if self.kinds[p.name] in kinds and (p.type.pointer or self.types.text(p.type).startswith("typename P::")))
+
+    @property
     def assignments(self):
         main = self.routine.main.kinds
         for p in self.function.parameters:

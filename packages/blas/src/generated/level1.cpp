@@ -90,6 +90,10 @@ void wrap_daxpy_(HostFunction& host, const void* caller, const Int* n, const typ
   using Host = void(const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, alpha, x, incx, y, incy);
+  if (any_null(n, alpha, incx, incy)) {
+    const PassedThrough within(axpy_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const Int incx_copy = *incx;
@@ -119,6 +123,10 @@ void wrap_cblas_daxpy(HostFunction& host, const void* caller, Int n, typename P:
   using Host = void(Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, alpha, x, incx, y, incy);
+  if (any_null(alpha)) {
+    const PassedThrough within(axpy_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Axpy g;
   g.type = P::type;
@@ -175,6 +183,10 @@ void wrap_dscal_(HostFunction& host, const void* caller, const Int* n, const typ
   using Host = void(const Int*, const typename P::scalar*, typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, alpha, x, incx);
+  if (any_null(n, alpha, incx)) {
+    const PassedThrough within(scal_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx);
+  }
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const Int incx_copy = *incx;
@@ -199,6 +211,10 @@ void wrap_cblas_dscal(HostFunction& host, const void* caller, Int n, typename P:
   using Host = void(Int, typename P::value, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, alpha, x, incx);
+  if (any_null(alpha)) {
+    const PassedThrough within(scal_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Scal g;
   g.type = P::type;
@@ -253,6 +269,10 @@ void wrap_zdscal_(HostFunction& host, const void* caller, const Int* n, const ty
   using Host = void(const Int*, const typename P::real*, typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, alpha, x, incx);
+  if (any_null(n, alpha, incx)) {
+    const PassedThrough within(zdscal_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx);
+  }
   const Int n_copy = *n;
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   const Int incx_copy = *incx;
@@ -277,6 +297,10 @@ void wrap_cblas_zdscal(HostFunction& host, const void* caller, Int n, typename P
   using Host = void(Int, typename P::real, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, alpha, x, incx);
+  if (any_null(alpha)) {
+    const PassedThrough within(zdscal_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx);
+  }
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   Zdscal g;
   g.type = P::type;
@@ -334,6 +358,10 @@ void wrap_dcopy_(HostFunction& host, const void* caller, const Int* n, const typ
   using Host = void(const Int*, const typename P::scalar*, const Int*, typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(copy_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -416,6 +444,10 @@ void wrap_dswap_(HostFunction& host, const void* caller, const Int* n, typename 
   using Host = void(const Int*, typename P::scalar*, const Int*, typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(swap_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -498,6 +530,10 @@ typename P::scalar wrap_ddot_(HostFunction& host, const void* caller, const Int*
   using Host = typename P::scalar(const Int*, const typename P::scalar*, const Int*, const typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(dot_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -587,6 +623,10 @@ typename P::scalar wrap_zdotu_(HostFunction& host, const void* caller, const Int
   using Host = typename P::scalar(const Int*, const typename P::scalar*, const Int*, const typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(dotu_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -616,6 +656,10 @@ void wrap_cblas_zdotu_sub(HostFunction& host, const void* caller, Int n, const t
   using Host = void(Int, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy, dotu);
+  if (any_null(dotu)) {
+    const PassedThrough within(dotu_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, dotu);
+  }
   Dotu g;
   g.type = P::type;
   g.n = n;
@@ -676,6 +720,10 @@ typename P::scalar wrap_zdotc_(HostFunction& host, const void* caller, const Int
   using Host = typename P::scalar(const Int*, const typename P::scalar*, const Int*, const typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(dotc_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -705,6 +753,10 @@ void wrap_cblas_zdotc_sub(HostFunction& host, const void* caller, Int n, const t
   using Host = void(Int, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy, dotc);
+  if (any_null(dotc)) {
+    const PassedThrough within(dotc_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, dotc);
+  }
   Dotc g;
   g.type = P::type;
   g.n = n;
@@ -761,6 +813,10 @@ typename P::real wrap_dnrm2_(HostFunction& host, const void* caller, const Int* 
   using Host = typename P::real(const Int*, const typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx);
+  if (any_null(n, incx)) {
+    const PassedThrough within(dnrm2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   Dnrm2 g;
@@ -840,6 +896,10 @@ typename P::real wrap_dasum_(HostFunction& host, const void* caller, const Int* 
   using Host = typename P::real(const Int*, const typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx);
+  if (any_null(n, incx)) {
+    const PassedThrough within(dasum_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   Dasum g;
@@ -919,6 +979,10 @@ Int wrap_idamax_(HostFunction& host, const void* caller, const Int* n, const typ
   using Host = Int(const Int*, const typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx);
+  if (any_null(n, incx)) {
+    const PassedThrough within(idamax_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   Idamax g;
@@ -1009,6 +1073,10 @@ void wrap_drot_(HostFunction& host, const void* caller, const Int* n, typename P
     const typename P::real*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy, c, s);
+  if (any_null(n, incx, incy, c, s)) {
+    const PassedThrough within(drot_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, c, s);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -1040,6 +1108,10 @@ void wrap_cblas_drot(HostFunction& host, const void* caller, Int n, typename P::
   using Host = void(Int, typename P::scalar*, Int, typename P::scalar*, Int, typename P::real, typename P::real);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy, c, s);
+  if (any_null(c, s)) {
+    const PassedThrough within(drot_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, c, s);
+  }
   const typename P::real c_copy = coefficient<typename P::real>(c);
   const typename P::real s_copy = coefficient<typename P::real>(s);
   Drot g;
@@ -1103,6 +1175,10 @@ void wrap_drotm_(HostFunction& host, const void* caller, const Int* n, typename 
   using Host = void(const Int*, typename P::scalar*, const Int*, typename P::scalar*, const Int*, const typename P::scalar*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy, param);
+  if (any_null(n, incx, incy, param)) {
+    const PassedThrough within(rotm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, param);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -1132,6 +1208,10 @@ void wrap_cblas_drotm(HostFunction& host, const void* caller, Int n, typename P:
   using Host = void(Int, typename P::scalar*, Int, typename P::scalar*, Int, const typename P::scalar*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(n, x, incx, y, incy, param);
+  if (any_null(param)) {
+    const PassedThrough within(rotm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, param);
+  }
   typename P::scalar param_copy[5];
   std::copy_n(param, 5, param_copy);
   Rotm g;

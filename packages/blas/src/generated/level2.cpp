@@ -104,6 +104,10 @@ void wrap_dgemv_(HostFunction& host, const void* caller, const char* trans, cons
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(trans, m, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(trans, m, n, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(gemv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(trans, m, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char trans_copy = *trans;
   const Int m_copy = *m;
   const Int n_copy = *n;
@@ -143,6 +147,10 @@ void wrap_cblas_dgemv(HostFunction& host, const void* caller, int order, int tra
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(gemv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Gemv g;
@@ -237,6 +245,10 @@ void wrap_dgbmv_(HostFunction& host, const void* caller, const char* trans, cons
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(trans, m, n, kl, ku, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(gbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char trans_copy = *trans;
   const Int m_copy = *m;
   const Int n_copy = *n;
@@ -280,6 +292,10 @@ void wrap_cblas_dgbmv(HostFunction& host, const void* caller, int order, int tra
     typename P::value, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(gbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Gbmv g;
@@ -369,6 +385,10 @@ void wrap_dsymv_(HostFunction& host, const void* caller, const char* uplo, const
     const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(symv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -406,6 +426,10 @@ void wrap_cblas_dsymv(HostFunction& host, const void* caller, int order, int upl
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(symv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Symv g;
@@ -486,6 +510,10 @@ void wrap_zhemv_(HostFunction& host, const void* caller, const char* uplo, const
     const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(hemv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -523,6 +551,10 @@ void wrap_cblas_zhemv(HostFunction& host, const void* caller, int order, int upl
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(hemv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Hemv g;
@@ -605,6 +637,10 @@ void wrap_dsbmv_(HostFunction& host, const void* caller, const char* uplo, const
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, k, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, k, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(sbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, k, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const Int k_copy = *k;
@@ -644,6 +680,10 @@ void wrap_cblas_dsbmv(HostFunction& host, const void* caller, int order, int upl
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(sbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Sbmv g;
@@ -727,6 +767,10 @@ void wrap_zhbmv_(HostFunction& host, const void* caller, const char* uplo, const
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, k, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, k, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(hbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, k, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const Int k_copy = *k;
@@ -766,6 +810,10 @@ void wrap_cblas_zhbmv(HostFunction& host, const void* caller, int order, int upl
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(hbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Hbmv g;
@@ -844,6 +892,10 @@ void wrap_dspmv_(HostFunction& host, const void* caller, const char* uplo, const
     const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, ap, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, alpha, incx, beta, incy)) {
+    const PassedThrough within(spmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, ap, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -879,6 +931,10 @@ void wrap_cblas_dspmv(HostFunction& host, const void* caller, int order, int upl
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, ap, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(spmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, ap, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Spmv g;
@@ -955,6 +1011,10 @@ void wrap_zhpmv_(HostFunction& host, const void* caller, const char* uplo, const
     const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, ap, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, alpha, incx, beta, incy)) {
+    const PassedThrough within(hpmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, ap, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -990,6 +1050,10 @@ void wrap_cblas_zhpmv(HostFunction& host, const void* caller, int order, int upl
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, ap, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(hpmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, ap, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Hpmv g;
@@ -1065,6 +1129,10 @@ void wrap_dtrmv_(HostFunction& host, const void* caller, const char* uplo, const
     std::size_t, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, diag, n, a, lda, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, lda, incx)) {
+    const PassedThrough within(trmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, a, lda, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1176,6 +1244,10 @@ void wrap_dtbmv_(HostFunction& host, const void* caller, const char* uplo, const
     const Int*, std::size_t, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, diag, n, k, a, lda, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, k, lda, incx)) {
+    const PassedThrough within(tbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, k, a, lda, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1285,6 +1357,10 @@ void wrap_dtpmv_(HostFunction& host, const void* caller, const char* uplo, const
     std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, diag, n, ap, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, incx)) {
+    const PassedThrough within(tpmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, ap, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1390,6 +1466,10 @@ void wrap_dtrsv_(HostFunction& host, const void* caller, const char* uplo, const
     std::size_t, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, diag, n, a, lda, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, lda, incx)) {
+    const PassedThrough within(trsv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, a, lda, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1501,6 +1581,10 @@ void wrap_dtbsv_(HostFunction& host, const void* caller, const char* uplo, const
     const Int*, std::size_t, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, diag, n, k, a, lda, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, k, lda, incx)) {
+    const PassedThrough within(tbsv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, k, a, lda, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1610,6 +1694,10 @@ void wrap_dtpsv_(HostFunction& host, const void* caller, const char* uplo, const
     std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, diag, n, ap, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, incx)) {
+    const PassedThrough within(tpsv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, ap, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1716,6 +1804,10 @@ void wrap_dger_(HostFunction& host, const void* caller, const Int* m, const Int*
     const Int*, typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(m, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(ger_routines[P::type], Verdict::nothing_to_compute);
+    return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const Int m_copy = *m;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -1749,6 +1841,10 @@ void wrap_cblas_dger(HostFunction& host, const void* caller, int order, Int m, I
   using Host = void(int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(ger_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Ger g;
   g.type = P::type;
@@ -1831,6 +1927,10 @@ void wrap_zgeru_(HostFunction& host, const void* caller, const Int* m, const Int
     const Int*, typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(m, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(geru_routines[P::type], Verdict::nothing_to_compute);
+    return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const Int m_copy = *m;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -1864,6 +1964,10 @@ void wrap_cblas_zgeru(HostFunction& host, const void* caller, int order, Int m, 
   using Host = void(int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(geru_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Geru g;
   g.type = P::type;
@@ -1946,6 +2050,10 @@ void wrap_zgerc_(HostFunction& host, const void* caller, const Int* m, const Int
     const Int*, typename P::scalar*, const Int*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(m, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(gerc_routines[P::type], Verdict::nothing_to_compute);
+    return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const Int m_copy = *m;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -1979,6 +2087,10 @@ void wrap_cblas_zgerc(HostFunction& host, const void* caller, int order, Int m, 
   using Host = void(int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(gerc_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Gerc g;
   g.type = P::type;
@@ -2058,6 +2170,10 @@ void wrap_dsyr_(HostFunction& host, const void* caller, const char* uplo, const 
     std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, a, lda, 1);
+  if (any_null(uplo, n, alpha, incx, lda)) {
+    const PassedThrough within(syr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, a, lda, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2088,6 +2204,10 @@ void wrap_cblas_dsyr(HostFunction& host, const void* caller, int order, int uplo
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(syr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Syr g;
   g.type = P::type;
@@ -2157,6 +2277,10 @@ void wrap_zher_(HostFunction& host, const void* caller, const char* uplo, const 
     std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, a, lda, 1);
+  if (any_null(uplo, n, alpha, incx, lda)) {
+    const PassedThrough within(her_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, a, lda, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
@@ -2187,6 +2311,10 @@ void wrap_cblas_zher(HostFunction& host, const void* caller, int order, int uplo
   using Host = void(int, int, Int, typename P::real, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(her_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, a, lda);
+  }
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   Her g;
   g.type = P::type;
@@ -2253,6 +2381,10 @@ void wrap_dspr_(HostFunction& host, const void* caller, const char* uplo, const 
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, typename P::scalar*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, ap, 1);
+  if (any_null(uplo, n, alpha, incx)) {
+    const PassedThrough within(spr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, ap, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2281,6 +2413,10 @@ void wrap_cblas_dspr(HostFunction& host, const void* caller, int order, int uplo
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, ap);
+  if (any_null(alpha)) {
+    const PassedThrough within(spr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, ap);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Spr g;
   g.type = P::type;
@@ -2345,6 +2481,10 @@ void wrap_zhpr_(HostFunction& host, const void* caller, const char* uplo, const 
   using Host = void(const char*, const Int*, const typename P::real*, const typename P::scalar*, const Int*, typename P::scalar*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, ap, 1);
+  if (any_null(uplo, n, alpha, incx)) {
+    const PassedThrough within(hpr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, ap, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
@@ -2373,6 +2513,10 @@ void wrap_cblas_zhpr(HostFunction& host, const void* caller, int order, int uplo
   using Host = void(int, int, Int, typename P::real, const typename P::scalar*, Int, typename P::scalar*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, ap);
+  if (any_null(alpha)) {
+    const PassedThrough within(hpr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, ap);
+  }
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   Hpr g;
   g.type = P::type;
@@ -2444,6 +2588,10 @@ void wrap_dsyr2_(HostFunction& host, const void* caller, const char* uplo, const
     const Int*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, y, incy, a, lda, 1);
+  if (any_null(uplo, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(syr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, y, incy, a, lda, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2477,6 +2625,10 @@ void wrap_cblas_dsyr2(HostFunction& host, const void* caller, int order, int upl
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(syr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Syr2 g;
   g.type = P::type;
@@ -2552,6 +2704,10 @@ void wrap_zher2_(HostFunction& host, const void* caller, const char* uplo, const
     const Int*, typename P::scalar*, const Int*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, y, incy, a, lda, 1);
+  if (any_null(uplo, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(her2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, y, incy, a, lda, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2585,6 +2741,10 @@ void wrap_cblas_zher2(HostFunction& host, const void* caller, int order, int upl
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(her2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Her2 g;
   g.type = P::type;
@@ -2658,6 +2818,10 @@ void wrap_dspr2_(HostFunction& host, const void* caller, const char* uplo, const
     const Int*, typename P::scalar*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, y, incy, ap, 1);
+  if (any_null(uplo, n, alpha, incx, incy)) {
+    const PassedThrough within(spr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, y, incy, ap, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2689,6 +2853,10 @@ void wrap_cblas_dspr2(HostFunction& host, const void* caller, int order, int upl
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, y, incy, ap);
+  if (any_null(alpha)) {
+    const PassedThrough within(spr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, y, incy, ap);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Spr2 g;
   g.type = P::type;
@@ -2761,6 +2929,10 @@ void wrap_zhpr2_(HostFunction& host, const void* caller, const char* uplo, const
     const Int*, typename P::scalar*, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, y, incy, ap, 1);
+  if (any_null(uplo, n, alpha, incx, incy)) {
+    const PassedThrough within(hpr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, y, incy, ap, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2792,6 +2964,10 @@ void wrap_cblas_zhpr2(HostFunction& host, const void* caller, int order, int upl
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, y, incy, ap);
+  if (any_null(alpha)) {
+    const PassedThrough within(hpr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, y, incy, ap);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Hpr2 g;
   g.type = P::type;

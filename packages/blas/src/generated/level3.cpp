@@ -106,6 +106,10 @@ void wrap_dgemm_(HostFunction& host, const void* caller, const char* transa, con
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(transa, transb, m, n, k, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(gemm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char transa_copy = *transa;
   const char transb_copy = *transb;
   const Int m_copy = *m;
@@ -149,6 +153,10 @@ void wrap_cblas_dgemm(HostFunction& host, const void* caller, int order, int tra
     typename P::value, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(gemm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Gemm g;
@@ -245,6 +253,10 @@ void wrap_dsymm_(HostFunction& host, const void* caller, const char* side, const
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(side, uplo, m, n, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(symm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
   const Int m_copy = *m;
@@ -286,6 +298,10 @@ void wrap_cblas_dsymm(HostFunction& host, const void* caller, int order, int sid
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(symm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Symm g;
@@ -377,6 +393,10 @@ void wrap_zhemm_(HostFunction& host, const void* caller, const char* side, const
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(side, uplo, m, n, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(hemm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
   const Int m_copy = *m;
@@ -418,6 +438,10 @@ void wrap_cblas_zhemm(HostFunction& host, const void* caller, int order, int sid
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(hemm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Hemm g;
@@ -504,6 +528,10 @@ void wrap_dsyrk_(HostFunction& host, const void* caller, const char* uplo, const
     const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, n, k, alpha, a, lda, beta, c, ldc, 1, 1);
+  if (any_null(uplo, trans, n, k, alpha, lda, beta, ldc)) {
+    const PassedThrough within(syrk_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, n, k, alpha, a, lda, beta, c, ldc, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
@@ -540,6 +568,10 @@ void wrap_cblas_dsyrk(HostFunction& host, const void* caller, int order, int upl
   using Host = void(int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, typename P::value, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(syrk_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Syrk g;
@@ -625,6 +657,10 @@ void wrap_zherk_(HostFunction& host, const void* caller, const char* uplo, const
     const typename P::real*, typename P::scalar*, const Int*, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, n, k, alpha, a, lda, beta, c, ldc, 1, 1);
+  if (any_null(uplo, trans, n, k, alpha, lda, beta, ldc)) {
+    const PassedThrough within(herk_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, n, k, alpha, a, lda, beta, c, ldc, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
@@ -661,6 +697,10 @@ void wrap_cblas_zherk(HostFunction& host, const void* caller, int order, int upl
   using Host = void(int, int, int, Int, Int, typename P::real, const typename P::scalar*, Int, typename P::real, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(herk_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+  }
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   const typename P::real beta_copy = coefficient<typename P::real>(beta);
   Herk g;
@@ -748,6 +788,10 @@ void wrap_dsyr2k_(HostFunction& host, const void* caller, const char* uplo, cons
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(uplo, trans, n, k, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(syr2k_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
@@ -789,6 +833,10 @@ void wrap_cblas_dsyr2k(HostFunction& host, const void* caller, int order, int up
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(syr2k_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Syr2k g;
@@ -880,6 +928,10 @@ void wrap_zher2k_(HostFunction& host, const void* caller, const char* uplo, cons
     const typename P::scalar*, const Int*, const typename P::real*, typename P::scalar*, const Int*, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(uplo, trans, n, k, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(her2k_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
@@ -921,6 +973,10 @@ void wrap_cblas_zher2k(HostFunction& host, const void* caller, int order, int up
     typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(her2k_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::real beta_copy = coefficient<typename P::real>(beta);
   Her2k g;
@@ -1010,6 +1066,10 @@ void wrap_dtrmm_(HostFunction& host, const void* caller, const char* side, const
     const typename P::scalar*, const Int*, typename P::scalar*, const Int*, std::size_t, std::size_t, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1);
+  if (any_null(side, uplo, transa, diag, m, n, alpha, lda, ldb)) {
+    const PassedThrough within(trmm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1);
+  }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
   const char transa_copy = *transa;
@@ -1048,6 +1108,10 @@ void wrap_cblas_dtrmm(HostFunction& host, const void* caller, int order, int sid
   using Host = void(int, int, int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb);
+  if (any_null(alpha)) {
+    const PassedThrough within(trmm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Trmm g;
   g.type = P::type;
@@ -1135,6 +1199,10 @@ void wrap_dtrsm_(HostFunction& host, const void* caller, const char* side, const
     const typename P::scalar*, const Int*, typename P::scalar*, const Int*, std::size_t, std::size_t, std::size_t, std::size_t);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1);
+  if (any_null(side, uplo, transa, diag, m, n, alpha, lda, ldb)) {
+    const PassedThrough within(trsm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1);
+  }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
   const char transa_copy = *transa;
@@ -1173,6 +1241,10 @@ void wrap_cblas_dtrsm(HostFunction& host, const void* caller, int order, int sid
   using Host = void(int, int, int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*, Int);
   auto* const routine = host.of<Host>(caller);
   if (is_within_call()) return routine(order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb);
+  if (any_null(alpha)) {
+    const PassedThrough within(trsm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Trsm g;
   g.type = P::type;
