@@ -135,6 +135,12 @@ def arguments(c):
     c.program("nan_and_beta_zero")
 
 
+def own_new(c):
+    """A program that replaces operator new, which the library within it must not use."""
+    for options in [], ["--malloc=4096"], ["--malloc=0"]:
+        c.same([c.programs], options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"}, calls={ON_DEVICE: 30})
+
+
 def processes(c):
     c.program("fork_uses_operands")
     c.program("threads_with_tiles")
@@ -227,10 +233,11 @@ def as_cublas(c):
 
 
 def symbols(c):
-    """All functions of Debian's BLAS, but for its own helpers, in the names of 32-bit integers, of 64-bit ones, and of pip's NumPy."""
-    def names_of(library):
-        lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout.splitlines()
-        return {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] in "TW"}
+    """All functions of Debian's BLAS, but for its own helpers, in the names of 32-bit integers, of 64-bit ones, and of pip's NumPy; and none of C++,
+    neither given to the program nor taken from it."""
+    def names_of(library, which="--defined-only", kinds="TW"):
+        lines = subprocess.run(["nm", "-D", which, library], capture_output=True, text=True, check=True).stdout.splitlines()
+        return {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] in kinds}
 
     own_helpers = r".*(sub|xerbla|xerbla_array|lsame)_|cblas_xerbla"
     host = {n for n in names_of(REFERENCE / "libblas.so.3") if not re.fullmatch(own_helpers, n)}
@@ -239,6 +246,8 @@ def symbols(c):
     wide = {n[:-1] + "_64_" if n.endswith("_") else n + "64_" for n in host}
     for kind, names in ("32 bits", host), ("64 bits", wide), ("pip's NumPy", {"scipy_" + n for n in wide}):
         c.expect(f"{kind}: missing", sorted(names - ours), [])
+    for which, kinds in ("--defined-only", "TWVuBDR"), ("--undefined-only", "Uvw"):
+        c.expect(f"{which}: of C++", sorted(n for n in names_of(c.programs, which, kinds) if re.match("_Z(?!GT)|__gxx|__cxa_throw", n)), [])
 
 
 def libraries(c):
@@ -286,8 +295,8 @@ def gemm_chain(c):
                      (to_device * rounds_in, to_host * rounds_out))
 
 
-CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests_s, reference_tests_d,
-         reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, automatic, signals, gemm_chain]
+CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, own_new, processes, reference_tests_s,
+         reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, automatic, signals, gemm_chain]
 
 
 def main():
