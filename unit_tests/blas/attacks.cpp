@@ -348,6 +348,16 @@ void modules_come_and_go() {
   }
 }
 
+/// A thread computes while this one loads a library, and waits for it there.
+void waiting_constructor() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
+  ::alarm(60);  // or it would wait for ever
+  std::printf("loaded %d\n", ::dlopen(TEST_BLAS_WAITING_MODULE, RTLD_NOW) != nullptr);
+  ::alarm(0);
+  show("product", c, small_bytes);
+}
+
 // --- threads that end ------------------------------------------------------------------------------------------------------
 
 /// Runs the function in a thread, and cancels it after a while.
@@ -556,6 +566,7 @@ void everything_at_once() {
 }  // namespace
 
 const Programs attacks = {
+    {"waiting_constructor", &waiting_constructor},
     {"guard_pages", &guard_pages},
     {"modules_come_and_go", &modules_come_and_go},
     {"cancelled_threads", &cancelled_threads},

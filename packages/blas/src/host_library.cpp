@@ -19,26 +19,30 @@ std::atomic<std::uint64_t> unloads{0};
 
 /// Returns the link map of the loaded object that holds the address.
 const link_map* object_of(const void* address) noexcept {
-  Dl_info info;
-  void* found = nullptr;
-  return ::dladdr1(address, &info, &found, RTLD_DL_LINKMAP) != 0 ? static_cast<const link_map*>(found) : nullptr;
+  dl_find_object found;
+  return ::_dl_find_object(const_cast<void*>(address), &found) == 0 ? found.dlfo_link_map : nullptr;
 }
-bool is_ours(AnyFunction function) noexcept {
-  static const link_map* const ours = object_of(reinterpret_cast<const void*>(&is_ours));
-  return object_of(reinterpret_cast<const void*>(function)) == ours;
+const link_map* object_of(AnyFunction function) noexcept { return object_of(reinterpret_cast<const void*>(function)); }
+const link_map* our_object() noexcept {
+  static const link_map* const ours = object_of(reinterpret_cast<const void*>(&our_object));
+  return ours;
+}
+AnyFunction unless_ours(void* function) noexcept {
+  if (function == nullptr) (void)::dlerror();  // the program shall not see this error
+  return object_of(function) == our_object() ? nullptr : reinterpret_cast<AnyFunction>(function);
 }
 
 AnyFunction in_file(const char* file, const char* name) noexcept {
   void* const handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
-  const auto function = reinterpret_cast<AnyFunction>(::dlsym(handle, name));
+  const AnyFunction function = unless_ours(::dlsym(handle, name));
   SEMCACHE_NEXT(dlclose)(handle);
-  return function != nullptr && !is_ours(function) ? function : nullptr;
+  return function;
 }
 
 /// Searches all loaded objects.
 AnyFunction in_any_file(const char* name) noexcept {
-  const link_map* object = object_of(reinterpret_cast<const void*>(&is_ours));
+  const link_map* object = our_object();
   while (object != nullptr && object->l_prev != nullptr) object = object->l_prev;
   for (; object != nullptr; object = object->l_next) {
     if (object->l_name == nullptr || object->l_name[0] == '\0') continue;
@@ -47,17 +51,37 @@ AnyFunction in_any_file(const char* name) noexcept {
   return nullptr;
 }
 
+bool was_loaded_before(const link_map* one, const link_map* other) noexcept {
+  while (other != nullptr && other != one) other = other->l_prev;
+  return other != nullptr;
+}
+
 }  // namespace
 
 AnyFunction host_function(const char* name, const void* caller) noexcept {
+  const AnyFunction for_all = unless_ours(::dlsym(RTLD_NEXT, name));
   const link_map* const object = object_of(caller);
+  if (for_all != nullptr && (object == nullptr || was_loaded_before(object_of(for_all), object))) return for_all;
   if (object != nullptr && object->l_name != nullptr && object->l_name[0] != '\0') {
     if (const AnyFunction function = in_file(object->l_name, name)) return function;
   }
-  if (const auto function = reinterpret_cast<AnyFunction>(::dlsym(RTLD_NEXT, name)); function != nullptr && !is_ours(function)) return function;
+  if (for_all != nullptr) return for_all;
   if (const AnyFunction function = in_any_file(name)) return function;
   base::fatal("the program calls %s of BLAS, and no loaded library has it but libsemcache_blas.so, which passes on what it does not offload. "
               "Link the program to a BLAS, too (Debian: libblas3 or libopenblas0)", name);
+}
+
+void HostFunction::find_early() noexcept {
+  // As a dependency of something that is loaded for itself alone, this library stands in front of that one's BLAS only.
+  static const bool is_for_all = object_of(::dlsym(RTLD_DEFAULT, name_)) == our_object();
+  const AnyFunction function = is_for_all ? unless_ours(::dlsym(RTLD_NEXT, name_)) : nullptr;
+  if (function == nullptr) return;
+  static const link_map* kept = nullptr;
+  if (const link_map* const object = object_of(function); object != nullptr && object != kept && object->l_name[0] != '\0') {
+    if (::dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == nullptr) return;
+    kept = object;
+  }
+  for_all_.store(function, std::memory_order_release);
 }
 
 AnyFunction HostFunction::find(const void* caller) noexcept {

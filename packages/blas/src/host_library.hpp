@@ -10,19 +10,23 @@ namespace semcache::blas {
 
 using AnyFunction = void (*)();
 
-/// Returns the function of this name that the object with the code at `caller` would call if this library were not there: of the caller's own
-/// dependencies, then of what was loaded behind this library, then of any loaded object. Never one of this library.
+/// Returns the function of this name that the object with the code at `caller` would call if this library were not there: of what was loaded behind this
+/// library for all, then of the caller's own dependencies. What was loaded for all after the caller comes behind these, and any other object at last.
+/// Never one of this library.
 /// Ends the process with a message if there is none, because a call of the program cannot be carried out then.
 [[nodiscard]] AnyFunction host_function(const char* name, const void* caller) noexcept;
 
-/// Keeps what `host_function` has found for the object that called last. One for each function; a constant-initialised static.
+/// Keeps what `host_function` has found for the objects that have called. One for each function; a constant-initialised static.
 class HostFunction {
  public:
   explicit constexpr HostFunction(const char* name) noexcept : name_(name) {}
   template <class Function>
   [[nodiscard]] Function* of(const void* caller) noexcept {
-    return reinterpret_cast<Function*>(find(caller));
+    const AnyFunction function = for_all_.load(std::memory_order_acquire);
+    return reinterpret_cast<Function*>(function != nullptr ? function : find(caller));
   }
+  /// Looks the function up while this library is loaded. Later the loader's lock may be held by a thread that waits for the one that calls.
+  void find_early() noexcept;
 
  private:
   struct Known {
@@ -34,7 +38,13 @@ class HostFunction {
   };
   AnyFunction find(const void* caller) noexcept;
   const char* name_;
+  std::atomic<AnyFunction> for_all_{nullptr};  ///< all callers', because the program was linked to it when it began
   std::atomic<const Known*> known_{nullptr};
+};
+
+/// A static beside each `HostFunction`.
+struct EarlySearch {
+  explicit EarlySearch(HostFunction& function) noexcept { function.find_early(); }
 };
 
 }  // namespace semcache::blas

@@ -176,8 +176,10 @@ class PrototypeText:
         result = self.symbol_types.text(self.function.result)
         heading = self.signature(self.symbol_types, f"  {result} symbol(") + " {"
         chosen = "P" + (", Int" if self.has_int else "")
-        call = fill(f"    return {self.name}<{chosen}>(", ["host", "SEMCACHE_CALLER", *(p.name for p in self.function.parameters)], ");", indent=8)
-        lines = [f"#define {self.macro}(symbol, {chosen})", heading, "    static HostFunction host(#symbol);", call, "  }"]
+        arguments = ["host_of_##symbol", "SEMCACHE_CALLER", *(p.name for p in self.function.parameters)]
+        call = fill(f"    return {self.name}<{chosen}>(", arguments, ");", indent=8)
+        lines = [f"#define {self.macro}(symbol, {chosen})", "  static HostFunction host_of_##symbol(#symbol);",
+                 "  static const EarlySearch search_for_##symbol(host_of_##symbol);", heading, call, "  }"]
         return " \\\n".join("\n".join(lines).split("\n"))
 
     @property

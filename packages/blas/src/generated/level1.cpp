@@ -1357,9 +1357,10 @@ using namespace semcache::blas;  // NOLINT(google-build-using-namespace): of thi
 #pragma GCC visibility push(default)
 extern "C" {
 #define SEMCACHE_DAXPY_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_daxpy_<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
+    return wrap_daxpy_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
   }
 SEMCACHE_DAXPY_(saxpy_, s_types, std::int32_t)
 SEMCACHE_DAXPY_(daxpy_, d_types, std::int32_t)
@@ -1374,9 +1375,10 @@ SEMCACHE_DAXPY_(scipy_daxpy_64_, d_types, std::int64_t)
 SEMCACHE_DAXPY_(scipy_caxpy_64_, c_types, std::int64_t)
 SEMCACHE_DAXPY_(scipy_zaxpy_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DAXPY(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(Int n, P::value alpha, const P::scalar* x, Int incx, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_daxpy<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
+    return wrap_cblas_daxpy<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
   }
 SEMCACHE_CBLAS_DAXPY(cblas_saxpy, s_types, std::int32_t)
 SEMCACHE_CBLAS_DAXPY(cblas_daxpy, d_types, std::int32_t)
@@ -1391,9 +1393,10 @@ SEMCACHE_CBLAS_DAXPY(scipy_cblas_daxpy64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DAXPY(scipy_cblas_caxpy64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DAXPY(scipy_cblas_zaxpy64_, z_types, std::int64_t)
 #define SEMCACHE_DSCAL_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* n, const P::scalar* alpha, P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dscal_<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx); \
+    return wrap_dscal_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, alpha, x, incx); \
   }
 SEMCACHE_DSCAL_(sscal_, s_types, std::int32_t)
 SEMCACHE_DSCAL_(dscal_, d_types, std::int32_t)
@@ -1408,9 +1411,10 @@ SEMCACHE_DSCAL_(scipy_dscal_64_, d_types, std::int64_t)
 SEMCACHE_DSCAL_(scipy_cscal_64_, c_types, std::int64_t)
 SEMCACHE_DSCAL_(scipy_zscal_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSCAL(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(Int n, P::value alpha, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dscal<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx); \
+    return wrap_cblas_dscal<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, alpha, x, incx); \
   }
 SEMCACHE_CBLAS_DSCAL(cblas_sscal, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSCAL(cblas_dscal, d_types, std::int32_t)
@@ -1425,9 +1429,10 @@ SEMCACHE_CBLAS_DSCAL(scipy_cblas_dscal64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSCAL(scipy_cblas_cscal64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSCAL(scipy_cblas_zscal64_, z_types, std::int64_t)
 #define SEMCACHE_ZDSCAL_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* n, const P::real* alpha, P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_zdscal_<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx); \
+    return wrap_zdscal_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, alpha, x, incx); \
   }
 SEMCACHE_ZDSCAL_(csscal_, c_types, std::int32_t)
 SEMCACHE_ZDSCAL_(zdscal_, z_types, std::int32_t)
@@ -1436,9 +1441,10 @@ SEMCACHE_ZDSCAL_(zdscal_64_, z_types, std::int64_t)
 SEMCACHE_ZDSCAL_(scipy_csscal_64_, c_types, std::int64_t)
 SEMCACHE_ZDSCAL_(scipy_zdscal_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZDSCAL(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(Int n, P::real alpha, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zdscal<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx); \
+    return wrap_cblas_zdscal<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, alpha, x, incx); \
   }
 SEMCACHE_CBLAS_ZDSCAL(cblas_csscal, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZDSCAL(cblas_zdscal, z_types, std::int32_t)
@@ -1447,9 +1453,10 @@ SEMCACHE_CBLAS_ZDSCAL(cblas_zdscal64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZDSCAL(scipy_cblas_csscal64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZDSCAL(scipy_cblas_zdscal64_, z_types, std::int64_t)
 #define SEMCACHE_DCOPY_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* n, const P::scalar* x, const Int* incx, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dcopy_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_dcopy_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_DCOPY_(scopy_, s_types, std::int32_t)
 SEMCACHE_DCOPY_(dcopy_, d_types, std::int32_t)
@@ -1464,9 +1471,10 @@ SEMCACHE_DCOPY_(scipy_dcopy_64_, d_types, std::int64_t)
 SEMCACHE_DCOPY_(scipy_ccopy_64_, c_types, std::int64_t)
 SEMCACHE_DCOPY_(scipy_zcopy_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DCOPY(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(Int n, const P::scalar* x, Int incx, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dcopy<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_cblas_dcopy<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_CBLAS_DCOPY(cblas_scopy, s_types, std::int32_t)
 SEMCACHE_CBLAS_DCOPY(cblas_dcopy, d_types, std::int32_t)
@@ -1481,9 +1489,10 @@ SEMCACHE_CBLAS_DCOPY(scipy_cblas_dcopy64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DCOPY(scipy_cblas_ccopy64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DCOPY(scipy_cblas_zcopy64_, z_types, std::int64_t)
 #define SEMCACHE_DSWAP_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* n, P::scalar* x, const Int* incx, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dswap_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_dswap_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_DSWAP_(sswap_, s_types, std::int32_t)
 SEMCACHE_DSWAP_(dswap_, d_types, std::int32_t)
@@ -1498,9 +1507,10 @@ SEMCACHE_DSWAP_(scipy_dswap_64_, d_types, std::int64_t)
 SEMCACHE_DSWAP_(scipy_cswap_64_, c_types, std::int64_t)
 SEMCACHE_DSWAP_(scipy_zswap_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSWAP(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(Int n, P::scalar* x, Int incx, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dswap<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_cblas_dswap<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_CBLAS_DSWAP(cblas_sswap, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSWAP(cblas_dswap, d_types, std::int32_t)
@@ -1515,9 +1525,10 @@ SEMCACHE_CBLAS_DSWAP(scipy_cblas_dswap64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSWAP(scipy_cblas_cswap64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSWAP(scipy_cblas_zswap64_, z_types, std::int64_t)
 #define SEMCACHE_DDOT_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::scalar symbol(const Int* n, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_ddot_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_ddot_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_DDOT_(sdot_, s_types, std::int32_t)
 SEMCACHE_DDOT_(ddot_, d_types, std::int32_t)
@@ -1526,9 +1537,10 @@ SEMCACHE_DDOT_(ddot_64_, d_types, std::int64_t)
 SEMCACHE_DDOT_(scipy_sdot_64_, s_types, std::int64_t)
 SEMCACHE_DDOT_(scipy_ddot_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DDOT(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::scalar symbol(Int n, const P::scalar* x, Int incx, const P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_ddot<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_cblas_ddot<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_CBLAS_DDOT(cblas_sdot, s_types, std::int32_t)
 SEMCACHE_CBLAS_DDOT(cblas_ddot, d_types, std::int32_t)
@@ -1537,9 +1549,10 @@ SEMCACHE_CBLAS_DDOT(cblas_ddot64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DDOT(scipy_cblas_sdot64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DDOT(scipy_cblas_ddot64_, d_types, std::int64_t)
 #define SEMCACHE_ZDOTU_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::scalar symbol(const Int* n, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zdotu_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_zdotu_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_ZDOTU_(cdotu_, c_types, std::int32_t)
 SEMCACHE_ZDOTU_(zdotu_, z_types, std::int32_t)
@@ -1548,9 +1561,10 @@ SEMCACHE_ZDOTU_(zdotu_64_, z_types, std::int64_t)
 SEMCACHE_ZDOTU_(scipy_cdotu_64_, c_types, std::int64_t)
 SEMCACHE_ZDOTU_(scipy_zdotu_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZDOTU_SUB(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(Int n, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* dotu) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zdotu_sub<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, dotu); \
+    return wrap_cblas_zdotu_sub<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy, dotu); \
   }
 SEMCACHE_CBLAS_ZDOTU_SUB(cblas_cdotu_sub, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZDOTU_SUB(cblas_zdotu_sub, z_types, std::int32_t)
@@ -1559,9 +1573,10 @@ SEMCACHE_CBLAS_ZDOTU_SUB(cblas_zdotu_sub64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZDOTU_SUB(scipy_cblas_cdotu_sub64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZDOTU_SUB(scipy_cblas_zdotu_sub64_, z_types, std::int64_t)
 #define SEMCACHE_ZDOTC_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::scalar symbol(const Int* n, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zdotc_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_zdotc_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_ZDOTC_(cdotc_, c_types, std::int32_t)
 SEMCACHE_ZDOTC_(zdotc_, z_types, std::int32_t)
@@ -1570,9 +1585,10 @@ SEMCACHE_ZDOTC_(zdotc_64_, z_types, std::int64_t)
 SEMCACHE_ZDOTC_(scipy_cdotc_64_, c_types, std::int64_t)
 SEMCACHE_ZDOTC_(scipy_zdotc_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZDOTC_SUB(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(Int n, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* dotc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zdotc_sub<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, dotc); \
+    return wrap_cblas_zdotc_sub<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy, dotc); \
   }
 SEMCACHE_CBLAS_ZDOTC_SUB(cblas_cdotc_sub, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZDOTC_SUB(cblas_zdotc_sub, z_types, std::int32_t)
@@ -1581,9 +1597,10 @@ SEMCACHE_CBLAS_ZDOTC_SUB(cblas_zdotc_sub64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZDOTC_SUB(scipy_cblas_cdotc_sub64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZDOTC_SUB(scipy_cblas_zdotc_sub64_, z_types, std::int64_t)
 #define SEMCACHE_DNRM2_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::real symbol(const Int* n, const P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dnrm2_<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+    return wrap_dnrm2_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx); \
   }
 SEMCACHE_DNRM2_(snrm2_, s_types, std::int32_t)
 SEMCACHE_DNRM2_(dnrm2_, d_types, std::int32_t)
@@ -1598,9 +1615,10 @@ SEMCACHE_DNRM2_(scipy_dnrm2_64_, d_types, std::int64_t)
 SEMCACHE_DNRM2_(scipy_scnrm2_64_, c_types, std::int64_t)
 SEMCACHE_DNRM2_(scipy_dznrm2_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DNRM2(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::real symbol(Int n, const P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dnrm2<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+    return wrap_cblas_dnrm2<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx); \
   }
 SEMCACHE_CBLAS_DNRM2(cblas_snrm2, s_types, std::int32_t)
 SEMCACHE_CBLAS_DNRM2(cblas_dnrm2, d_types, std::int32_t)
@@ -1615,9 +1633,10 @@ SEMCACHE_CBLAS_DNRM2(scipy_cblas_dnrm264_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DNRM2(scipy_cblas_scnrm264_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DNRM2(scipy_cblas_dznrm264_, z_types, std::int64_t)
 #define SEMCACHE_DASUM_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::real symbol(const Int* n, const P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dasum_<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+    return wrap_dasum_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx); \
   }
 SEMCACHE_DASUM_(sasum_, s_types, std::int32_t)
 SEMCACHE_DASUM_(dasum_, d_types, std::int32_t)
@@ -1632,9 +1651,10 @@ SEMCACHE_DASUM_(scipy_dasum_64_, d_types, std::int64_t)
 SEMCACHE_DASUM_(scipy_scasum_64_, c_types, std::int64_t)
 SEMCACHE_DASUM_(scipy_dzasum_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DASUM(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::real symbol(Int n, const P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dasum<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+    return wrap_cblas_dasum<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx); \
   }
 SEMCACHE_CBLAS_DASUM(cblas_sasum, s_types, std::int32_t)
 SEMCACHE_CBLAS_DASUM(cblas_dasum, d_types, std::int32_t)
@@ -1649,9 +1669,10 @@ SEMCACHE_CBLAS_DASUM(scipy_cblas_dasum64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DASUM(scipy_cblas_scasum64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DASUM(scipy_cblas_dzasum64_, z_types, std::int64_t)
 #define SEMCACHE_IDAMAX_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   Int symbol(const Int* n, const P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_idamax_<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+    return wrap_idamax_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx); \
   }
 SEMCACHE_IDAMAX_(isamax_, s_types, std::int32_t)
 SEMCACHE_IDAMAX_(idamax_, d_types, std::int32_t)
@@ -1666,9 +1687,10 @@ SEMCACHE_IDAMAX_(scipy_idamax_64_, d_types, std::int64_t)
 SEMCACHE_IDAMAX_(scipy_icamax_64_, c_types, std::int64_t)
 SEMCACHE_IDAMAX_(scipy_izamax_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_IDAMAX(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   std::size_t symbol(Int n, const P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_idamax<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+    return wrap_cblas_idamax<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx); \
   }
 SEMCACHE_CBLAS_IDAMAX(cblas_isamax, s_types, std::int32_t)
 SEMCACHE_CBLAS_IDAMAX(cblas_idamax, d_types, std::int32_t)
@@ -1683,9 +1705,10 @@ SEMCACHE_CBLAS_IDAMAX(scipy_cblas_idamax64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_IDAMAX(scipy_cblas_icamax64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_IDAMAX(scipy_cblas_izamax64_, z_types, std::int64_t)
 #define SEMCACHE_DROT_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* n, P::scalar* x, const Int* incx, P::scalar* y, const Int* incy, const P::real* c, const P::real* s) { \
-    static HostFunction host(#symbol); \
-    return wrap_drot_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, c, s); \
+    return wrap_drot_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy, c, s); \
   }
 SEMCACHE_DROT_(srot_, s_types, std::int32_t)
 SEMCACHE_DROT_(drot_, d_types, std::int32_t)
@@ -1700,9 +1723,10 @@ SEMCACHE_DROT_(scipy_drot_64_, d_types, std::int64_t)
 SEMCACHE_DROT_(scipy_csrot_64_, c_types, std::int64_t)
 SEMCACHE_DROT_(scipy_zdrot_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DROT(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(Int n, P::scalar* x, Int incx, P::scalar* y, Int incy, P::real c, P::real s) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_drot<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, c, s); \
+    return wrap_cblas_drot<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy, c, s); \
   }
 SEMCACHE_CBLAS_DROT(cblas_srot, s_types, std::int32_t)
 SEMCACHE_CBLAS_DROT(cblas_drot, d_types, std::int32_t)
@@ -1717,9 +1741,10 @@ SEMCACHE_CBLAS_DROT(scipy_cblas_drot64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DROT(scipy_cblas_csrot64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DROT(scipy_cblas_zdrot64_, z_types, std::int64_t)
 #define SEMCACHE_DROTM_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* n, P::scalar* x, const Int* incx, P::scalar* y, const Int* incy, const P::scalar* param) { \
-    static HostFunction host(#symbol); \
-    return wrap_drotm_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, param); \
+    return wrap_drotm_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy, param); \
   }
 SEMCACHE_DROTM_(srotm_, s_types, std::int32_t)
 SEMCACHE_DROTM_(drotm_, d_types, std::int32_t)
@@ -1728,9 +1753,10 @@ SEMCACHE_DROTM_(drotm_64_, d_types, std::int64_t)
 SEMCACHE_DROTM_(scipy_srotm_64_, s_types, std::int64_t)
 SEMCACHE_DROTM_(scipy_drotm_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DROTM(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(Int n, P::scalar* x, Int incx, P::scalar* y, Int incy, const P::scalar* param) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_drotm<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, param); \
+    return wrap_cblas_drotm<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy, param); \
   }
 SEMCACHE_CBLAS_DROTM(cblas_srotm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DROTM(cblas_drotm, d_types, std::int32_t)
@@ -1739,9 +1765,10 @@ SEMCACHE_CBLAS_DROTM(cblas_drotm64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DROTM(scipy_cblas_srotm64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DROTM(scipy_cblas_drotm64_, d_types, std::int64_t)
 #define SEMCACHE_DROTG_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(P::scalar* a, P::scalar* b, P::real* c, P::scalar* s) { \
-    static HostFunction host(#symbol); \
-    return wrap_drotg_<P, Int>(host, SEMCACHE_CALLER, a, b, c, s); \
+    return wrap_drotg_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, a, b, c, s); \
   }
 SEMCACHE_DROTG_(srotg_, s_types, std::int32_t)
 SEMCACHE_DROTG_(drotg_, d_types, std::int32_t)
@@ -1756,9 +1783,10 @@ SEMCACHE_DROTG_(scipy_drotg_64_, d_types, std::int64_t)
 SEMCACHE_DROTG_(scipy_crotg_64_, c_types, std::int64_t)
 SEMCACHE_DROTG_(scipy_zrotg_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DROTG(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(P::scalar* a, P::scalar* b, P::real* c, P::scalar* s) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_drotg<P, Int>(host, SEMCACHE_CALLER, a, b, c, s); \
+    return wrap_cblas_drotg<P, Int>(host_of_##symbol, SEMCACHE_CALLER, a, b, c, s); \
   }
 SEMCACHE_CBLAS_DROTG(cblas_srotg, s_types, std::int32_t)
 SEMCACHE_CBLAS_DROTG(cblas_drotg, d_types, std::int32_t)
@@ -1773,9 +1801,10 @@ SEMCACHE_CBLAS_DROTG(scipy_cblas_drotg64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DROTG(scipy_cblas_crotg64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DROTG(scipy_cblas_zrotg64_, z_types, std::int64_t)
 #define SEMCACHE_DROTMG_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(P::scalar* d1, P::scalar* d2, P::scalar* x1, const P::scalar* y1, P::scalar* param) { \
-    static HostFunction host(#symbol); \
-    return wrap_drotmg_<P, Int>(host, SEMCACHE_CALLER, d1, d2, x1, y1, param); \
+    return wrap_drotmg_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, d1, d2, x1, y1, param); \
   }
 SEMCACHE_DROTMG_(srotmg_, s_types, std::int32_t)
 SEMCACHE_DROTMG_(drotmg_, d_types, std::int32_t)
@@ -1784,9 +1813,10 @@ SEMCACHE_DROTMG_(drotmg_64_, d_types, std::int64_t)
 SEMCACHE_DROTMG_(scipy_srotmg_64_, s_types, std::int64_t)
 SEMCACHE_DROTMG_(scipy_drotmg_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DROTMG(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(P::scalar* d1, P::scalar* d2, P::scalar* x1, P::scalar y1, P::scalar* param) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_drotmg<P, Int>(host, SEMCACHE_CALLER, d1, d2, x1, y1, param); \
+    return wrap_cblas_drotmg<P, Int>(host_of_##symbol, SEMCACHE_CALLER, d1, d2, x1, y1, param); \
   }
 SEMCACHE_CBLAS_DROTMG(cblas_srotmg, s_types, std::int32_t)
 SEMCACHE_CBLAS_DROTMG(cblas_drotmg, d_types, std::int32_t)
@@ -1795,9 +1825,10 @@ SEMCACHE_CBLAS_DROTMG(cblas_drotmg64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DROTMG(scipy_cblas_srotmg64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DROTMG(scipy_cblas_drotmg64_, d_types, std::int64_t)
 #define SEMCACHE_DCABS1_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::real symbol(const P::scalar* z) { \
-    static HostFunction host(#symbol); \
-    return wrap_dcabs1_<P, Int>(host, SEMCACHE_CALLER, z); \
+    return wrap_dcabs1_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, z); \
   }
 SEMCACHE_DCABS1_(scabs1_, c_types, std::int32_t)
 SEMCACHE_DCABS1_(dcabs1_, z_types, std::int32_t)
@@ -1806,9 +1837,10 @@ SEMCACHE_DCABS1_(dcabs1_64_, z_types, std::int64_t)
 SEMCACHE_DCABS1_(scipy_scabs1_64_, c_types, std::int64_t)
 SEMCACHE_DCABS1_(scipy_dcabs1_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DCABS1(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::real symbol(const P::scalar* z) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dcabs1<P, Int>(host, SEMCACHE_CALLER, z); \
+    return wrap_cblas_dcabs1<P, Int>(host_of_##symbol, SEMCACHE_CALLER, z); \
   }
 SEMCACHE_CBLAS_DCABS1(cblas_scabs1, c_types, std::int32_t)
 SEMCACHE_CBLAS_DCABS1(cblas_dcabs1, z_types, std::int32_t)
@@ -1817,33 +1849,37 @@ SEMCACHE_CBLAS_DCABS1(cblas_dcabs164_, z_types, std::int64_t)
 SEMCACHE_CBLAS_DCABS1(scipy_cblas_scabs164_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DCABS1(scipy_cblas_dcabs164_, z_types, std::int64_t)
 #define SEMCACHE_SDSDOT_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   float symbol(const Int* n, const float* alpha, const float* x, const Int* incx, const float* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_sdsdot_<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
+    return wrap_sdsdot_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
   }
 SEMCACHE_SDSDOT_(sdsdot_, only_types, std::int32_t)
 SEMCACHE_SDSDOT_(sdsdot_64_, only_types, std::int64_t)
 SEMCACHE_SDSDOT_(scipy_sdsdot_64_, only_types, std::int64_t)
 #define SEMCACHE_CBLAS_SDSDOT(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   float symbol(Int n, float alpha, const float* x, Int incx, const float* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_sdsdot<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
+    return wrap_cblas_sdsdot<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
   }
 SEMCACHE_CBLAS_SDSDOT(cblas_sdsdot, only_types, std::int32_t)
 SEMCACHE_CBLAS_SDSDOT(cblas_sdsdot64_, only_types, std::int64_t)
 SEMCACHE_CBLAS_SDSDOT(scipy_cblas_sdsdot64_, only_types, std::int64_t)
 #define SEMCACHE_DSDOT_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   double symbol(const Int* n, const float* x, const Int* incx, const float* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsdot_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_dsdot_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_DSDOT_(dsdot_, only_types, std::int32_t)
 SEMCACHE_DSDOT_(dsdot_64_, only_types, std::int64_t)
 SEMCACHE_DSDOT_(scipy_dsdot_64_, only_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSDOT(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   double symbol(Int n, const float* x, Int incx, const float* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsdot<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+    return wrap_cblas_dsdot<P, Int>(host_of_##symbol, SEMCACHE_CALLER, n, x, incx, y, incy); \
   }
 SEMCACHE_CBLAS_DSDOT(cblas_dsdot, only_types, std::int32_t)
 SEMCACHE_CBLAS_DSDOT(cblas_dsdot64_, only_types, std::int64_t)

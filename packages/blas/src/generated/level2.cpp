@@ -3002,10 +3002,11 @@ using namespace semcache::blas;  // NOLINT(google-build-using-namespace): of thi
 #pragma GCC visibility push(default)
 extern "C" {
 #define SEMCACHE_DGEMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* trans, const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, \
     const Int* incx, const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dgemv_<P, Int>(host, SEMCACHE_CALLER, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_dgemv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_DGEMV_(sgemv_, s_types, std::int32_t)
 SEMCACHE_DGEMV_(dgemv_, d_types, std::int32_t)
@@ -3020,10 +3021,11 @@ SEMCACHE_DGEMV_(scipy_dgemv_64_, d_types, std::int64_t)
 SEMCACHE_DGEMV_(scipy_cgemv_64_, c_types, std::int64_t)
 SEMCACHE_DGEMV_(scipy_zgemv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DGEMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int trans, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, \
     P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dgemv<P, Int>(host, SEMCACHE_CALLER, order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_cblas_dgemv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_CBLAS_DGEMV(cblas_sgemv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DGEMV(cblas_dgemv, d_types, std::int32_t)
@@ -3038,10 +3040,11 @@ SEMCACHE_CBLAS_DGEMV(scipy_cblas_dgemv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DGEMV(scipy_cblas_cgemv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DGEMV(scipy_cblas_zgemv64_, z_types, std::int64_t)
 #define SEMCACHE_DGBMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* trans, const Int* m, const Int* n, const Int* kl, const Int* ku, const P::scalar* alpha, const P::scalar* a, \
     const Int* lda, const P::scalar* x, const Int* incx, const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dgbmv_<P, Int>(host, SEMCACHE_CALLER, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_dgbmv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_DGBMV_(sgbmv_, s_types, std::int32_t)
 SEMCACHE_DGBMV_(dgbmv_, d_types, std::int32_t)
@@ -3056,10 +3059,11 @@ SEMCACHE_DGBMV_(scipy_dgbmv_64_, d_types, std::int64_t)
 SEMCACHE_DGBMV_(scipy_cgbmv_64_, c_types, std::int64_t)
 SEMCACHE_DGBMV_(scipy_zgbmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DGBMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int trans, Int m, Int n, Int kl, Int ku, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, \
     P::value beta, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dgbmv<P, Int>(host, SEMCACHE_CALLER, order, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_cblas_dgbmv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_CBLAS_DGBMV(cblas_sgbmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DGBMV(cblas_dgbmv, d_types, std::int32_t)
@@ -3074,10 +3078,11 @@ SEMCACHE_CBLAS_DGBMV(scipy_cblas_dgbmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DGBMV(scipy_cblas_cgbmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DGBMV(scipy_cblas_zgbmv64_, z_types, std::int64_t)
 #define SEMCACHE_DSYMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, const Int* incx, \
     const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsymv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_dsymv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_DSYMV_(ssymv_, s_types, std::int32_t)
 SEMCACHE_DSYMV_(dsymv_, d_types, std::int32_t)
@@ -3086,10 +3091,11 @@ SEMCACHE_DSYMV_(dsymv_64_, d_types, std::int64_t)
 SEMCACHE_DSYMV_(scipy_ssymv_64_, s_types, std::int64_t)
 SEMCACHE_DSYMV_(scipy_dsymv_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, P::scalar* y, \
     Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsymv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_cblas_dsymv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_CBLAS_DSYMV(cblas_ssymv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYMV(cblas_dsymv, d_types, std::int32_t)
@@ -3098,10 +3104,11 @@ SEMCACHE_CBLAS_DSYMV(cblas_dsymv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYMV(scipy_cblas_ssymv64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSYMV(scipy_cblas_dsymv64_, d_types, std::int64_t)
 #define SEMCACHE_ZHEMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, const Int* incx, \
     const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhemv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_zhemv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_ZHEMV_(chemv_, c_types, std::int32_t)
 SEMCACHE_ZHEMV_(zhemv_, z_types, std::int32_t)
@@ -3110,10 +3117,11 @@ SEMCACHE_ZHEMV_(zhemv_64_, z_types, std::int64_t)
 SEMCACHE_ZHEMV_(scipy_chemv_64_, c_types, std::int64_t)
 SEMCACHE_ZHEMV_(scipy_zhemv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHEMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, P::scalar* y, \
     Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhemv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_cblas_zhemv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_CBLAS_ZHEMV(cblas_chemv, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHEMV(cblas_zhemv, z_types, std::int32_t)
@@ -3122,10 +3130,11 @@ SEMCACHE_CBLAS_ZHEMV(cblas_zhemv64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHEMV(scipy_cblas_chemv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHEMV(scipy_cblas_zhemv64_, z_types, std::int64_t)
 #define SEMCACHE_DSBMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, \
     const Int* incx, const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsbmv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_dsbmv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_DSBMV_(ssbmv_, s_types, std::int32_t)
 SEMCACHE_DSBMV_(dsbmv_, d_types, std::int32_t)
@@ -3134,10 +3143,11 @@ SEMCACHE_DSBMV_(dsbmv_64_, d_types, std::int64_t)
 SEMCACHE_DSBMV_(scipy_ssbmv_64_, s_types, std::int64_t)
 SEMCACHE_DSBMV_(scipy_dsbmv_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSBMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, \
     P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsbmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_cblas_dsbmv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_CBLAS_DSBMV(cblas_ssbmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSBMV(cblas_dsbmv, d_types, std::int32_t)
@@ -3146,10 +3156,11 @@ SEMCACHE_CBLAS_DSBMV(cblas_dsbmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSBMV(scipy_cblas_ssbmv64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSBMV(scipy_cblas_dsbmv64_, d_types, std::int64_t)
 #define SEMCACHE_ZHBMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, \
     const Int* incx, const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhbmv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_zhbmv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_ZHBMV_(chbmv_, c_types, std::int32_t)
 SEMCACHE_ZHBMV_(zhbmv_, z_types, std::int32_t)
@@ -3158,10 +3169,11 @@ SEMCACHE_ZHBMV_(zhbmv_64_, z_types, std::int64_t)
 SEMCACHE_ZHBMV_(scipy_chbmv_64_, c_types, std::int64_t)
 SEMCACHE_ZHBMV_(scipy_zhbmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHBMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, \
     P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhbmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
+    return wrap_cblas_zhbmv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
   }
 SEMCACHE_CBLAS_ZHBMV(cblas_chbmv, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHBMV(cblas_zhbmv, z_types, std::int32_t)
@@ -3170,10 +3182,11 @@ SEMCACHE_CBLAS_ZHBMV(cblas_zhbmv64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHBMV(scipy_cblas_chbmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHBMV(scipy_cblas_zhbmv64_, z_types, std::int64_t)
 #define SEMCACHE_DSPMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* ap, const P::scalar* x, const Int* incx, \
     const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dspmv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, ap, x, incx, beta, y, incy); \
+    return wrap_dspmv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, ap, x, incx, beta, y, incy); \
   }
 SEMCACHE_DSPMV_(sspmv_, s_types, std::int32_t)
 SEMCACHE_DSPMV_(dspmv_, d_types, std::int32_t)
@@ -3182,9 +3195,10 @@ SEMCACHE_DSPMV_(dspmv_64_, d_types, std::int64_t)
 SEMCACHE_DSPMV_(scipy_sspmv_64_, s_types, std::int64_t)
 SEMCACHE_DSPMV_(scipy_dspmv_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSPMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* ap, const P::scalar* x, Int incx, P::value beta, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dspmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, ap, x, incx, beta, y, incy); \
+    return wrap_cblas_dspmv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, ap, x, incx, beta, y, incy); \
   }
 SEMCACHE_CBLAS_DSPMV(cblas_sspmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSPMV(cblas_dspmv, d_types, std::int32_t)
@@ -3193,10 +3207,11 @@ SEMCACHE_CBLAS_DSPMV(cblas_dspmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSPMV(scipy_cblas_sspmv64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSPMV(scipy_cblas_dspmv64_, d_types, std::int64_t)
 #define SEMCACHE_ZHPMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* ap, const P::scalar* x, const Int* incx, \
     const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhpmv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, ap, x, incx, beta, y, incy); \
+    return wrap_zhpmv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, ap, x, incx, beta, y, incy); \
   }
 SEMCACHE_ZHPMV_(chpmv_, c_types, std::int32_t)
 SEMCACHE_ZHPMV_(zhpmv_, z_types, std::int32_t)
@@ -3205,9 +3220,10 @@ SEMCACHE_ZHPMV_(zhpmv_64_, z_types, std::int64_t)
 SEMCACHE_ZHPMV_(scipy_chpmv_64_, c_types, std::int64_t)
 SEMCACHE_ZHPMV_(scipy_zhpmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHPMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* ap, const P::scalar* x, Int incx, P::value beta, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhpmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, ap, x, incx, beta, y, incy); \
+    return wrap_cblas_zhpmv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, ap, x, incx, beta, y, incy); \
   }
 SEMCACHE_CBLAS_ZHPMV(cblas_chpmv, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHPMV(cblas_zhpmv, z_types, std::int32_t)
@@ -3216,10 +3232,11 @@ SEMCACHE_CBLAS_ZHPMV(cblas_zhpmv64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHPMV(scipy_cblas_chpmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHPMV(scipy_cblas_zhpmv64_, z_types, std::int64_t)
 #define SEMCACHE_DTRMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const P::scalar* a, const Int* lda, P::scalar* x, \
     const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtrmv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, a, lda, x, incx); \
+    return wrap_dtrmv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, diag, n, a, lda, x, incx); \
   }
 SEMCACHE_DTRMV_(strmv_, s_types, std::int32_t)
 SEMCACHE_DTRMV_(dtrmv_, d_types, std::int32_t)
@@ -3234,9 +3251,10 @@ SEMCACHE_DTRMV_(scipy_dtrmv_64_, d_types, std::int64_t)
 SEMCACHE_DTRMV_(scipy_ctrmv_64_, c_types, std::int64_t)
 SEMCACHE_DTRMV_(scipy_ztrmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTRMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, int diag, Int n, const P::scalar* a, Int lda, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtrmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, a, lda, x, incx); \
+    return wrap_cblas_dtrmv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, diag, n, a, lda, x, incx); \
   }
 SEMCACHE_CBLAS_DTRMV(cblas_strmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTRMV(cblas_dtrmv, d_types, std::int32_t)
@@ -3251,10 +3269,11 @@ SEMCACHE_CBLAS_DTRMV(scipy_cblas_dtrmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTRMV(scipy_cblas_ctrmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTRMV(scipy_cblas_ztrmv64_, z_types, std::int64_t)
 #define SEMCACHE_DTBMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const Int* k, const P::scalar* a, const Int* lda, P::scalar* x, \
     const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtbmv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, k, a, lda, x, incx); \
+    return wrap_dtbmv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, diag, n, k, a, lda, x, incx); \
   }
 SEMCACHE_DTBMV_(stbmv_, s_types, std::int32_t)
 SEMCACHE_DTBMV_(dtbmv_, d_types, std::int32_t)
@@ -3269,9 +3288,10 @@ SEMCACHE_DTBMV_(scipy_dtbmv_64_, d_types, std::int64_t)
 SEMCACHE_DTBMV_(scipy_ctbmv_64_, c_types, std::int64_t)
 SEMCACHE_DTBMV_(scipy_ztbmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTBMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, int diag, Int n, Int k, const P::scalar* a, Int lda, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtbmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, k, a, lda, x, incx); \
+    return wrap_cblas_dtbmv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, diag, n, k, a, lda, x, incx); \
   }
 SEMCACHE_CBLAS_DTBMV(cblas_stbmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTBMV(cblas_dtbmv, d_types, std::int32_t)
@@ -3286,9 +3306,10 @@ SEMCACHE_CBLAS_DTBMV(scipy_cblas_dtbmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTBMV(scipy_cblas_ctbmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTBMV(scipy_cblas_ztbmv64_, z_types, std::int64_t)
 #define SEMCACHE_DTPMV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const P::scalar* ap, P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtpmv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, ap, x, incx); \
+    return wrap_dtpmv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, diag, n, ap, x, incx); \
   }
 SEMCACHE_DTPMV_(stpmv_, s_types, std::int32_t)
 SEMCACHE_DTPMV_(dtpmv_, d_types, std::int32_t)
@@ -3303,9 +3324,10 @@ SEMCACHE_DTPMV_(scipy_dtpmv_64_, d_types, std::int64_t)
 SEMCACHE_DTPMV_(scipy_ctpmv_64_, c_types, std::int64_t)
 SEMCACHE_DTPMV_(scipy_ztpmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTPMV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, int diag, Int n, const P::scalar* ap, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtpmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, ap, x, incx); \
+    return wrap_cblas_dtpmv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, diag, n, ap, x, incx); \
   }
 SEMCACHE_CBLAS_DTPMV(cblas_stpmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTPMV(cblas_dtpmv, d_types, std::int32_t)
@@ -3320,10 +3342,11 @@ SEMCACHE_CBLAS_DTPMV(scipy_cblas_dtpmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTPMV(scipy_cblas_ctpmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTPMV(scipy_cblas_ztpmv64_, z_types, std::int64_t)
 #define SEMCACHE_DTRSV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const P::scalar* a, const Int* lda, P::scalar* x, \
     const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtrsv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, a, lda, x, incx); \
+    return wrap_dtrsv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, diag, n, a, lda, x, incx); \
   }
 SEMCACHE_DTRSV_(strsv_, s_types, std::int32_t)
 SEMCACHE_DTRSV_(dtrsv_, d_types, std::int32_t)
@@ -3338,9 +3361,10 @@ SEMCACHE_DTRSV_(scipy_dtrsv_64_, d_types, std::int64_t)
 SEMCACHE_DTRSV_(scipy_ctrsv_64_, c_types, std::int64_t)
 SEMCACHE_DTRSV_(scipy_ztrsv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTRSV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, int diag, Int n, const P::scalar* a, Int lda, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtrsv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, a, lda, x, incx); \
+    return wrap_cblas_dtrsv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, diag, n, a, lda, x, incx); \
   }
 SEMCACHE_CBLAS_DTRSV(cblas_strsv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTRSV(cblas_dtrsv, d_types, std::int32_t)
@@ -3355,10 +3379,11 @@ SEMCACHE_CBLAS_DTRSV(scipy_cblas_dtrsv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTRSV(scipy_cblas_ctrsv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTRSV(scipy_cblas_ztrsv64_, z_types, std::int64_t)
 #define SEMCACHE_DTBSV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const Int* k, const P::scalar* a, const Int* lda, P::scalar* x, \
     const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtbsv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, k, a, lda, x, incx); \
+    return wrap_dtbsv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, diag, n, k, a, lda, x, incx); \
   }
 SEMCACHE_DTBSV_(stbsv_, s_types, std::int32_t)
 SEMCACHE_DTBSV_(dtbsv_, d_types, std::int32_t)
@@ -3373,9 +3398,10 @@ SEMCACHE_DTBSV_(scipy_dtbsv_64_, d_types, std::int64_t)
 SEMCACHE_DTBSV_(scipy_ctbsv_64_, c_types, std::int64_t)
 SEMCACHE_DTBSV_(scipy_ztbsv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTBSV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, int diag, Int n, Int k, const P::scalar* a, Int lda, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtbsv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, k, a, lda, x, incx); \
+    return wrap_cblas_dtbsv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, diag, n, k, a, lda, x, incx); \
   }
 SEMCACHE_CBLAS_DTBSV(cblas_stbsv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTBSV(cblas_dtbsv, d_types, std::int32_t)
@@ -3390,9 +3416,10 @@ SEMCACHE_CBLAS_DTBSV(scipy_cblas_dtbsv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTBSV(scipy_cblas_ctbsv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTBSV(scipy_cblas_ztbsv64_, z_types, std::int64_t)
 #define SEMCACHE_DTPSV_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const P::scalar* ap, P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtpsv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, ap, x, incx); \
+    return wrap_dtpsv_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, diag, n, ap, x, incx); \
   }
 SEMCACHE_DTPSV_(stpsv_, s_types, std::int32_t)
 SEMCACHE_DTPSV_(dtpsv_, d_types, std::int32_t)
@@ -3407,9 +3434,10 @@ SEMCACHE_DTPSV_(scipy_dtpsv_64_, d_types, std::int64_t)
 SEMCACHE_DTPSV_(scipy_ctpsv_64_, c_types, std::int64_t)
 SEMCACHE_DTPSV_(scipy_ztpsv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTPSV(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, int diag, Int n, const P::scalar* ap, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtpsv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, ap, x, incx); \
+    return wrap_cblas_dtpsv<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, diag, n, ap, x, incx); \
   }
 SEMCACHE_CBLAS_DTPSV(cblas_stpsv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTPSV(cblas_dtpsv, d_types, std::int32_t)
@@ -3424,10 +3452,11 @@ SEMCACHE_CBLAS_DTPSV(scipy_cblas_dtpsv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTPSV(scipy_cblas_ctpsv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTPSV(scipy_cblas_ztpsv64_, z_types, std::int64_t)
 #define SEMCACHE_DGER_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
     P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_dger_<P, Int>(host, SEMCACHE_CALLER, m, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_dger_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, m, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_DGER_(sger_, s_types, std::int32_t)
 SEMCACHE_DGER_(dger_, d_types, std::int32_t)
@@ -3436,9 +3465,10 @@ SEMCACHE_DGER_(dger_64_, d_types, std::int64_t)
 SEMCACHE_DGER_(scipy_sger_64_, s_types, std::int64_t)
 SEMCACHE_DGER_(scipy_dger_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DGER(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, Int m, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dger<P, Int>(host, SEMCACHE_CALLER, order, m, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_cblas_dger<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, m, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_CBLAS_DGER(cblas_sger, s_types, std::int32_t)
 SEMCACHE_CBLAS_DGER(cblas_dger, d_types, std::int32_t)
@@ -3447,10 +3477,11 @@ SEMCACHE_CBLAS_DGER(cblas_dger64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DGER(scipy_cblas_sger64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DGER(scipy_cblas_dger64_, d_types, std::int64_t)
 #define SEMCACHE_ZGERU_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
     P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_zgeru_<P, Int>(host, SEMCACHE_CALLER, m, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_zgeru_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, m, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_ZGERU_(cgeru_, c_types, std::int32_t)
 SEMCACHE_ZGERU_(zgeru_, z_types, std::int32_t)
@@ -3459,9 +3490,10 @@ SEMCACHE_ZGERU_(zgeru_64_, z_types, std::int64_t)
 SEMCACHE_ZGERU_(scipy_cgeru_64_, c_types, std::int64_t)
 SEMCACHE_ZGERU_(scipy_zgeru_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZGERU(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, Int m, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zgeru<P, Int>(host, SEMCACHE_CALLER, order, m, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_cblas_zgeru<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, m, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_CBLAS_ZGERU(cblas_cgeru, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZGERU(cblas_zgeru, z_types, std::int32_t)
@@ -3470,10 +3502,11 @@ SEMCACHE_CBLAS_ZGERU(cblas_zgeru64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZGERU(scipy_cblas_cgeru64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZGERU(scipy_cblas_zgeru64_, z_types, std::int64_t)
 #define SEMCACHE_ZGERC_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
     P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_zgerc_<P, Int>(host, SEMCACHE_CALLER, m, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_zgerc_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, m, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_ZGERC_(cgerc_, c_types, std::int32_t)
 SEMCACHE_ZGERC_(zgerc_, z_types, std::int32_t)
@@ -3482,9 +3515,10 @@ SEMCACHE_ZGERC_(zgerc_64_, z_types, std::int64_t)
 SEMCACHE_ZGERC_(scipy_cgerc_64_, c_types, std::int64_t)
 SEMCACHE_ZGERC_(scipy_zgerc_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZGERC(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, Int m, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zgerc<P, Int>(host, SEMCACHE_CALLER, order, m, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_cblas_zgerc<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, m, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_CBLAS_ZGERC(cblas_cgerc, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZGERC(cblas_zgerc, z_types, std::int32_t)
@@ -3493,9 +3527,10 @@ SEMCACHE_CBLAS_ZGERC(cblas_zgerc64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZGERC(scipy_cblas_cgerc64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZGERC(scipy_cblas_zgerc64_, z_types, std::int64_t)
 #define SEMCACHE_DSYR_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsyr_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, a, lda); \
+    return wrap_dsyr_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, x, incx, a, lda); \
   }
 SEMCACHE_DSYR_(ssyr_, s_types, std::int32_t)
 SEMCACHE_DSYR_(dsyr_, d_types, std::int32_t)
@@ -3504,9 +3539,10 @@ SEMCACHE_DSYR_(dsyr_64_, d_types, std::int64_t)
 SEMCACHE_DSYR_(scipy_ssyr_64_, s_types, std::int64_t)
 SEMCACHE_DSYR_(scipy_dsyr_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYR(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsyr<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, a, lda); \
+    return wrap_cblas_dsyr<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, a, lda); \
   }
 SEMCACHE_CBLAS_DSYR(cblas_ssyr, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYR(cblas_dsyr, d_types, std::int32_t)
@@ -3515,9 +3551,10 @@ SEMCACHE_CBLAS_DSYR(cblas_dsyr64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR(scipy_cblas_ssyr64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR(scipy_cblas_dsyr64_, d_types, std::int64_t)
 #define SEMCACHE_ZHER_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::real* alpha, const P::scalar* x, const Int* incx, P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_zher_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, a, lda); \
+    return wrap_zher_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, x, incx, a, lda); \
   }
 SEMCACHE_ZHER_(cher_, c_types, std::int32_t)
 SEMCACHE_ZHER_(zher_, z_types, std::int32_t)
@@ -3526,9 +3563,10 @@ SEMCACHE_ZHER_(zher_64_, z_types, std::int64_t)
 SEMCACHE_ZHER_(scipy_cher_64_, c_types, std::int64_t)
 SEMCACHE_ZHER_(scipy_zher_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHER(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::real alpha, const P::scalar* x, Int incx, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zher<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, a, lda); \
+    return wrap_cblas_zher<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, a, lda); \
   }
 SEMCACHE_CBLAS_ZHER(cblas_cher, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHER(cblas_zher, z_types, std::int32_t)
@@ -3537,9 +3575,10 @@ SEMCACHE_CBLAS_ZHER(cblas_zher64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER(scipy_cblas_cher64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER(scipy_cblas_zher64_, z_types, std::int64_t)
 #define SEMCACHE_DSPR_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_dspr_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, ap); \
+    return wrap_dspr_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, x, incx, ap); \
   }
 SEMCACHE_DSPR_(sspr_, s_types, std::int32_t)
 SEMCACHE_DSPR_(dspr_, d_types, std::int32_t)
@@ -3548,9 +3587,10 @@ SEMCACHE_DSPR_(dspr_64_, d_types, std::int64_t)
 SEMCACHE_DSPR_(scipy_sspr_64_, s_types, std::int64_t)
 SEMCACHE_DSPR_(scipy_dspr_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSPR(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dspr<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, ap); \
+    return wrap_cblas_dspr<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, ap); \
   }
 SEMCACHE_CBLAS_DSPR(cblas_sspr, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSPR(cblas_dspr, d_types, std::int32_t)
@@ -3559,9 +3599,10 @@ SEMCACHE_CBLAS_DSPR(cblas_dspr64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSPR(scipy_cblas_sspr64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSPR(scipy_cblas_dspr64_, d_types, std::int64_t)
 #define SEMCACHE_ZHPR_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::real* alpha, const P::scalar* x, const Int* incx, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhpr_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, ap); \
+    return wrap_zhpr_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, x, incx, ap); \
   }
 SEMCACHE_ZHPR_(chpr_, c_types, std::int32_t)
 SEMCACHE_ZHPR_(zhpr_, z_types, std::int32_t)
@@ -3570,9 +3611,10 @@ SEMCACHE_ZHPR_(zhpr_64_, z_types, std::int64_t)
 SEMCACHE_ZHPR_(scipy_chpr_64_, c_types, std::int64_t)
 SEMCACHE_ZHPR_(scipy_zhpr_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHPR(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::real alpha, const P::scalar* x, Int incx, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhpr<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, ap); \
+    return wrap_cblas_zhpr<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, ap); \
   }
 SEMCACHE_CBLAS_ZHPR(cblas_chpr, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHPR(cblas_zhpr, z_types, std::int32_t)
@@ -3581,10 +3623,11 @@ SEMCACHE_CBLAS_ZHPR(cblas_zhpr64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHPR(scipy_cblas_chpr64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHPR(scipy_cblas_zhpr64_, z_types, std::int64_t)
 #define SEMCACHE_DSYR2_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
     P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsyr2_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_dsyr2_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_DSYR2_(ssyr2_, s_types, std::int32_t)
 SEMCACHE_DSYR2_(dsyr2_, d_types, std::int32_t)
@@ -3593,9 +3636,10 @@ SEMCACHE_DSYR2_(dsyr2_64_, d_types, std::int64_t)
 SEMCACHE_DSYR2_(scipy_ssyr2_64_, s_types, std::int64_t)
 SEMCACHE_DSYR2_(scipy_dsyr2_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYR2(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsyr2<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_cblas_dsyr2<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_CBLAS_DSYR2(cblas_ssyr2, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYR2(cblas_dsyr2, d_types, std::int32_t)
@@ -3604,10 +3648,11 @@ SEMCACHE_CBLAS_DSYR2(cblas_dsyr264_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR2(scipy_cblas_ssyr264_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR2(scipy_cblas_dsyr264_, d_types, std::int64_t)
 #define SEMCACHE_ZHER2_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
     P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_zher2_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_zher2_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_ZHER2_(cher2_, c_types, std::int32_t)
 SEMCACHE_ZHER2_(zher2_, z_types, std::int32_t)
@@ -3616,9 +3661,10 @@ SEMCACHE_ZHER2_(zher2_64_, z_types, std::int64_t)
 SEMCACHE_ZHER2_(scipy_cher2_64_, c_types, std::int64_t)
 SEMCACHE_ZHER2_(scipy_zher2_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHER2(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zher2<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, a, lda); \
+    return wrap_cblas_zher2<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, a, lda); \
   }
 SEMCACHE_CBLAS_ZHER2(cblas_cher2, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHER2(cblas_zher2, z_types, std::int32_t)
@@ -3627,10 +3673,11 @@ SEMCACHE_CBLAS_ZHER2(cblas_zher264_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER2(scipy_cblas_cher264_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER2(scipy_cblas_zher264_, z_types, std::int64_t)
 #define SEMCACHE_DSPR2_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
     P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_dspr2_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, ap); \
+    return wrap_dspr2_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, ap); \
   }
 SEMCACHE_DSPR2_(sspr2_, s_types, std::int32_t)
 SEMCACHE_DSPR2_(dspr2_, d_types, std::int32_t)
@@ -3639,9 +3686,10 @@ SEMCACHE_DSPR2_(dspr2_64_, d_types, std::int64_t)
 SEMCACHE_DSPR2_(scipy_sspr2_64_, s_types, std::int64_t)
 SEMCACHE_DSPR2_(scipy_dspr2_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSPR2(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dspr2<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, ap); \
+    return wrap_cblas_dspr2<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, ap); \
   }
 SEMCACHE_CBLAS_DSPR2(cblas_sspr2, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSPR2(cblas_dspr2, d_types, std::int32_t)
@@ -3650,10 +3698,11 @@ SEMCACHE_CBLAS_DSPR2(cblas_dspr264_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSPR2(scipy_cblas_sspr264_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSPR2(scipy_cblas_dspr264_, d_types, std::int64_t)
 #define SEMCACHE_ZHPR2_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
     P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhpr2_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, ap); \
+    return wrap_zhpr2_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, ap); \
   }
 SEMCACHE_ZHPR2_(chpr2_, c_types, std::int32_t)
 SEMCACHE_ZHPR2_(zhpr2_, z_types, std::int32_t)
@@ -3662,9 +3711,10 @@ SEMCACHE_ZHPR2_(zhpr2_64_, z_types, std::int64_t)
 SEMCACHE_ZHPR2_(scipy_chpr2_64_, c_types, std::int64_t)
 SEMCACHE_ZHPR2_(scipy_zhpr2_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHPR2(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhpr2<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, ap); \
+    return wrap_cblas_zhpr2<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, ap); \
   }
 SEMCACHE_CBLAS_ZHPR2(cblas_chpr2, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHPR2(cblas_zhpr2, z_types, std::int32_t)

@@ -1286,10 +1286,11 @@ using namespace semcache::blas;  // NOLINT(google-build-using-namespace): of thi
 #pragma GCC visibility push(default)
 extern "C" {
 #define SEMCACHE_DGEMM_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, \
     const Int* lda, const P::scalar* b, const Int* ldb, const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_dgemm_<P, Int>(host, SEMCACHE_CALLER, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_dgemm_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_DGEMM_(sgemm_, s_types, std::int32_t)
 SEMCACHE_DGEMM_(dgemm_, d_types, std::int32_t)
@@ -1304,10 +1305,11 @@ SEMCACHE_DGEMM_(scipy_dgemm_64_, d_types, std::int64_t)
 SEMCACHE_DGEMM_(scipy_cgemm_64_, c_types, std::int64_t)
 SEMCACHE_DGEMM_(scipy_zgemm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DGEMM(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int transa, int transb, Int m, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, \
     P::value beta, P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dgemm<P, Int>(host, SEMCACHE_CALLER, order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_cblas_dgemm<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_CBLAS_DGEMM(cblas_sgemm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DGEMM(cblas_dgemm, d_types, std::int32_t)
@@ -1322,10 +1324,11 @@ SEMCACHE_CBLAS_DGEMM(scipy_cblas_dgemm64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DGEMM(scipy_cblas_cgemm64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DGEMM(scipy_cblas_zgemm64_, z_types, std::int64_t)
 #define SEMCACHE_DSYMM_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* side, const char* uplo, const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
     const P::scalar* b, const Int* ldb, const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsymm_<P, Int>(host, SEMCACHE_CALLER, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_dsymm_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_DSYMM_(ssymm_, s_types, std::int32_t)
 SEMCACHE_DSYMM_(dsymm_, d_types, std::int32_t)
@@ -1340,10 +1343,11 @@ SEMCACHE_DSYMM_(scipy_dsymm_64_, d_types, std::int64_t)
 SEMCACHE_DSYMM_(scipy_csymm_64_, c_types, std::int64_t)
 SEMCACHE_DSYMM_(scipy_zsymm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYMM(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int side, int uplo, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, P::value beta, \
     P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsymm<P, Int>(host, SEMCACHE_CALLER, order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_cblas_dsymm<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_CBLAS_DSYMM(cblas_ssymm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYMM(cblas_dsymm, d_types, std::int32_t)
@@ -1358,10 +1362,11 @@ SEMCACHE_CBLAS_DSYMM(scipy_cblas_dsymm64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYMM(scipy_cblas_csymm64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSYMM(scipy_cblas_zsymm64_, z_types, std::int64_t)
 #define SEMCACHE_ZHEMM_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* side, const char* uplo, const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
     const P::scalar* b, const Int* ldb, const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhemm_<P, Int>(host, SEMCACHE_CALLER, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_zhemm_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_ZHEMM_(chemm_, c_types, std::int32_t)
 SEMCACHE_ZHEMM_(zhemm_, z_types, std::int32_t)
@@ -1370,10 +1375,11 @@ SEMCACHE_ZHEMM_(zhemm_64_, z_types, std::int64_t)
 SEMCACHE_ZHEMM_(scipy_chemm_64_, c_types, std::int64_t)
 SEMCACHE_ZHEMM_(scipy_zhemm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHEMM(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int side, int uplo, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, P::value beta, \
     P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhemm<P, Int>(host, SEMCACHE_CALLER, order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_cblas_zhemm<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_CBLAS_ZHEMM(cblas_chemm, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHEMM(cblas_zhemm, z_types, std::int32_t)
@@ -1382,10 +1388,11 @@ SEMCACHE_CBLAS_ZHEMM(cblas_zhemm64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHEMM(scipy_cblas_chemm64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHEMM(scipy_cblas_zhemm64_, z_types, std::int64_t)
 #define SEMCACHE_DSYRK_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
     const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsyrk_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
+    return wrap_dsyrk_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
   }
 SEMCACHE_DSYRK_(ssyrk_, s_types, std::int32_t)
 SEMCACHE_DSYRK_(dsyrk_, d_types, std::int32_t)
@@ -1400,9 +1407,10 @@ SEMCACHE_DSYRK_(scipy_dsyrk_64_, d_types, std::int64_t)
 SEMCACHE_DSYRK_(scipy_csyrk_64_, c_types, std::int64_t)
 SEMCACHE_DSYRK_(scipy_zsyrk_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYRK(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, P::value beta, P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsyrk<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
+    return wrap_cblas_dsyrk<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
   }
 SEMCACHE_CBLAS_DSYRK(cblas_ssyrk, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYRK(cblas_dsyrk, d_types, std::int32_t)
@@ -1417,10 +1425,11 @@ SEMCACHE_CBLAS_DSYRK(scipy_cblas_dsyrk64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYRK(scipy_cblas_csyrk64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSYRK(scipy_cblas_zsyrk64_, z_types, std::int64_t)
 #define SEMCACHE_ZHERK_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const Int* n, const Int* k, const P::real* alpha, const P::scalar* a, const Int* lda, \
     const P::real* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_zherk_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
+    return wrap_zherk_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
   }
 SEMCACHE_ZHERK_(cherk_, c_types, std::int32_t)
 SEMCACHE_ZHERK_(zherk_, z_types, std::int32_t)
@@ -1429,9 +1438,10 @@ SEMCACHE_ZHERK_(zherk_64_, z_types, std::int64_t)
 SEMCACHE_ZHERK_(scipy_cherk_64_, c_types, std::int64_t)
 SEMCACHE_ZHERK_(scipy_zherk_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHERK(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, Int n, Int k, P::real alpha, const P::scalar* a, Int lda, P::real beta, P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zherk<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
+    return wrap_cblas_zherk<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
   }
 SEMCACHE_CBLAS_ZHERK(cblas_cherk, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHERK(cblas_zherk, z_types, std::int32_t)
@@ -1440,10 +1450,11 @@ SEMCACHE_CBLAS_ZHERK(cblas_zherk64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHERK(scipy_cblas_cherk64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHERK(scipy_cblas_zherk64_, z_types, std::int64_t)
 #define SEMCACHE_DSYR2K_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
     const P::scalar* b, const Int* ldb, const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsyr2k_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_dsyr2k_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_DSYR2K_(ssyr2k_, s_types, std::int32_t)
 SEMCACHE_DSYR2K_(dsyr2k_, d_types, std::int32_t)
@@ -1458,10 +1469,11 @@ SEMCACHE_DSYR2K_(scipy_dsyr2k_64_, d_types, std::int64_t)
 SEMCACHE_DSYR2K_(scipy_csyr2k_64_, c_types, std::int64_t)
 SEMCACHE_DSYR2K_(scipy_zsyr2k_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYR2K(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, \
     P::value beta, P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsyr2k<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_cblas_dsyr2k<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_CBLAS_DSYR2K(cblas_ssyr2k, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYR2K(cblas_dsyr2k, d_types, std::int32_t)
@@ -1476,10 +1488,11 @@ SEMCACHE_CBLAS_DSYR2K(scipy_cblas_dsyr2k64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR2K(scipy_cblas_csyr2k64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR2K(scipy_cblas_zsyr2k64_, z_types, std::int64_t)
 #define SEMCACHE_ZHER2K_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* uplo, const char* trans, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
     const P::scalar* b, const Int* ldb, const P::real* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_zher2k_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_zher2k_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_ZHER2K_(cher2k_, c_types, std::int32_t)
 SEMCACHE_ZHER2K_(zher2k_, z_types, std::int32_t)
@@ -1488,10 +1501,11 @@ SEMCACHE_ZHER2K_(zher2k_64_, z_types, std::int64_t)
 SEMCACHE_ZHER2K_(scipy_cher2k_64_, c_types, std::int64_t)
 SEMCACHE_ZHER2K_(scipy_zher2k_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHER2K(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int uplo, int trans, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, P::real beta, \
     P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zher2k<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+    return wrap_cblas_zher2k<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
   }
 SEMCACHE_CBLAS_ZHER2K(cblas_cher2k, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHER2K(cblas_zher2k, z_types, std::int32_t)
@@ -1500,10 +1514,11 @@ SEMCACHE_CBLAS_ZHER2K(cblas_zher2k64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER2K(scipy_cblas_cher2k64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER2K(scipy_cblas_zher2k64_, z_types, std::int64_t)
 #define SEMCACHE_DTRMM_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* side, const char* uplo, const char* transa, const char* diag, const Int* m, const Int* n, const P::scalar* alpha, \
     const P::scalar* a, const Int* lda, P::scalar* b, const Int* ldb) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtrmm_<P, Int>(host, SEMCACHE_CALLER, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
+    return wrap_dtrmm_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
   }
 SEMCACHE_DTRMM_(strmm_, s_types, std::int32_t)
 SEMCACHE_DTRMM_(dtrmm_, d_types, std::int32_t)
@@ -1518,10 +1533,11 @@ SEMCACHE_DTRMM_(scipy_dtrmm_64_, d_types, std::int64_t)
 SEMCACHE_DTRMM_(scipy_ctrmm_64_, c_types, std::int64_t)
 SEMCACHE_DTRMM_(scipy_ztrmm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTRMM(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int side, int uplo, int transa, int diag, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, P::scalar* b, \
     Int ldb) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtrmm<P, Int>(host, SEMCACHE_CALLER, order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
+    return wrap_cblas_dtrmm<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
   }
 SEMCACHE_CBLAS_DTRMM(cblas_strmm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTRMM(cblas_dtrmm, d_types, std::int32_t)
@@ -1536,10 +1552,11 @@ SEMCACHE_CBLAS_DTRMM(scipy_cblas_dtrmm64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTRMM(scipy_cblas_ctrmm64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTRMM(scipy_cblas_ztrmm64_, z_types, std::int64_t)
 #define SEMCACHE_DTRSM_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(const char* side, const char* uplo, const char* transa, const char* diag, const Int* m, const Int* n, const P::scalar* alpha, \
     const P::scalar* a, const Int* lda, P::scalar* b, const Int* ldb) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtrsm_<P, Int>(host, SEMCACHE_CALLER, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
+    return wrap_dtrsm_<P, Int>(host_of_##symbol, SEMCACHE_CALLER, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
   }
 SEMCACHE_DTRSM_(strsm_, s_types, std::int32_t)
 SEMCACHE_DTRSM_(dtrsm_, d_types, std::int32_t)
@@ -1554,10 +1571,11 @@ SEMCACHE_DTRSM_(scipy_dtrsm_64_, d_types, std::int64_t)
 SEMCACHE_DTRSM_(scipy_ctrsm_64_, c_types, std::int64_t)
 SEMCACHE_DTRSM_(scipy_ztrsm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTRSM(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(int order, int side, int uplo, int transa, int diag, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, P::scalar* b, \
     Int ldb) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtrsm<P, Int>(host, SEMCACHE_CALLER, order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
+    return wrap_cblas_dtrsm<P, Int>(host_of_##symbol, SEMCACHE_CALLER, order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
   }
 SEMCACHE_CBLAS_DTRSM(cblas_strsm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTRSM(cblas_dtrsm, d_types, std::int32_t)
