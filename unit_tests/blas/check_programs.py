@@ -256,6 +256,8 @@ def libraries(c):
     c.program("local_library", calls={ON_DEVICE: 4, **too_large})
     c.program("local_library", options=["--emulate", "--offload=never"],
               calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 4, **too_large})
+    for offload in "always", "never":
+        c.program("which_library", options=["--emulate", f"--offload={offload}"])
 
 
 def automatic(c):

@@ -518,6 +518,20 @@ void local_library() {
   show("product of the program", c);
 }
 
+/// Modules go to the library that the loader has chosen for them: one that is there for all when they come, or their own.
+void which_library() {
+  const auto tell = [](void* module) {
+    double results[2] = {};
+    reinterpret_cast<void (*)(double*)>(::dlsym(module, "call_both"))(results);
+    std::printf("dgemm_ %g, daxpy_64_ %g\n", results[0], results[1]);
+  };
+  void* const module = ::dlopen(TEST_BLAS_CALLING_MODULE, RTLD_NOW | RTLD_LOCAL);
+  tell(module);
+  if (::dlopen(TEST_BLAS_THIRD, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::abort();
+  tell(module);
+  tell(::dlopen(TEST_BLAS_LATE_CALLING_MODULE, RTLD_NOW | RTLD_LOCAL));
+}
+
 // --- signals -------------------------------------------------------------------------------------------------------------
 
 sigjmp_buf back;
@@ -644,6 +658,7 @@ void io_beyond_operands() {
 const Programs all_programs = {
     {"io_beyond_operands", &io_beyond_operands},
     {"local_library", &local_library},
+    {"which_library", &which_library},
     {"signal_handlers", &signal_handlers},
     {"real_crash", &real_crash},
     {"large_stack", &large_stack},
