@@ -260,6 +260,16 @@ def libraries(c):
         c.program("which_library", options=["--emulate", f"--offload={offload}"])
 
 
+def wide(c):
+    """A BLAS whose integers have 64 bits under the usual names."""
+    calls = {"BLAS dgemm": 2, "BLAS ddot": 2, "BLAS idamax": 1}
+    host, too_large = "on the host: SEMCACHE_BLAS_OFFLOAD=never", "on the host: a size does not fit 32 bits"
+    c.same([c.programs], calls={**{f"{routine} on the device": n for routine, n in calls.items()},
+                                **{f"BLAS {routine} {too_large}": 1 for routine in ("ddot", "idamax")}})
+    c.same([c.programs], options=["--emulate", "--offload=never"], calls={f"BLAS dgemm {host}": 2, f"BLAS ddot {host}": 2, f"BLAS idamax {host}": 1,
+                                                                          f"BLAS ddot {too_large}": 1, f"BLAS idamax {too_large}": 1})
+
+
 def automatic(c):
     """Products begin on the host, and go to the device once that has spent as long as a start takes."""
     c.script("many_products.py", options=["--emulate"], environment={"OPENBLAS_NUM_THREADS": "1"})
@@ -299,7 +309,7 @@ def gemm_chain(c):
 
 
 CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, own_new, processes, reference_tests_s,
-         reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, automatic, signals, gemm_chain]
+         reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
 
 
 def main():

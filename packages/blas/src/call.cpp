@@ -94,6 +94,7 @@ void enter_passed_through(Routine& routine, Verdict why) noexcept {
   count(routine, why);
   within_call = stack_here();
 }
+void enter_routine() noexcept { within_call = stack_here(); }
 void leave_passed_through() noexcept { within_call = 0; }
 
 bool enter_small(Routine& routine, double operations, double bytes) noexcept {

@@ -43,6 +43,8 @@ void carry_out(const Call& call, const Routines& routines);
 /// Around a routine that is always passed on: it is counted, and the calls that it makes itself are not.
 void enter_passed_through(Routine& routine, Verdict why) noexcept;
 void leave_passed_through() noexcept;
+/// The same for a routine that this library calls for itself: it is not counted.
+void enter_routine() noexcept;
 /// The same for a call that is too small for any device. @return false if it is not, or devices are to compute all calls
 [[nodiscard]] bool enter_small(Routine& routine, double operations, double bytes) noexcept;
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "host_library.hpp"
 
+#include "call.hpp"
 #include "next.hpp"  // of packages/syscalls
 
 #include <semcache/base/error.hpp>
@@ -9,6 +10,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cstring>
 #include <new>
 
 namespace semcache::blas {
@@ -51,6 +53,8 @@ AnyFunction in_any_file(const char* name) noexcept {
   return nullptr;
 }
 
+bool is_of_c(const char* name) noexcept { return std::strncmp(name, "cblas_", std::strlen("cblas_")) == 0; }
+
 bool was_loaded_before(const link_map* one, const link_map* other) noexcept {
   while (other != nullptr && other != one) other = other->l_prev;
   return other != nullptr;
@@ -81,25 +85,56 @@ void HostFunction::find_early() noexcept {
     if (::dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == nullptr) return;
     kept = object;
   }
+  dot_for_all_ = dot_beside(function);
   for_all_.store(function, std::memory_order_release);
 }
 
-AnyFunction HostFunction::find(const void* caller) noexcept {
+/// Returns the dot product of the same library, with the same interface; nullptr if there is none, or the name's integers cannot be wider.
+AnyFunction HostFunction::dot_beside(AnyFunction function) const noexcept {
+  const link_map* const object = object_of(function);
+  if (integer_bytes_ != sizeof(std::int32_t) || object == nullptr || object->l_name[0] == '\0') return nullptr;
+  const AnyFunction dot = in_file(object->l_name, is_of_c(name_) ? "cblas_ddot" : "ddot_");
+  return object_of(dot) == object ? dot : nullptr;
+}
+
+/// A number whose lower half is one, and which is negative as a whole, tells: of no elements the product is zero.
+bool HostFunction::is_wide(AnyFunction dot) const noexcept {
+  if (dot == nullptr) return false;
+  const bool begins = !is_within_call();
+  if (begins) enter_routine();
+  const double x = 2, y = 3;
+  const std::int64_t one = 1, one_or_negative = one - (std::int64_t{1} << 32);
+  using Int = std::int64_t;
+  const double product =
+      is_of_c(name_) ? reinterpret_cast<double (*)(Int, const double*, Int, const double*, Int)>(dot)(one_or_negative, &x, one, &y, one)
+                     : reinterpret_cast<double (*)(const Int*, const double*, const Int*, const double*, const Int*)>(dot)(&one_or_negative, &x, &one,
+                                                                                                                     &y, &one);
+  if (begins) leave_passed_through();
+  return product == 0;
+}
+
+HostFunction::Found HostFunction::find(const void* caller) noexcept {
+  if (const AnyFunction function = for_all_.load(std::memory_order_acquire)) {
+    const bool wide = is_wide(dot_for_all_);
+    width_.store(wide ? Width::wide : Width::as_named, std::memory_order_relaxed);
+    return {function, wide};
+  }
   const std::uint64_t now = unloads.load(std::memory_order_acquire);
   const Known* const first = known_.load(std::memory_order_acquire);
   for (const Known* k = first; k != nullptr; k = k->next) {
-    if (k->unloads == now && caller >= k->begin && caller < k->end) return k->function;
+    if (k->unloads == now && caller >= k->begin && caller < k->end) return k->found;
   }
   const AnyFunction function = host_function(name_, caller);
+  const Found found{function, is_wide(dot_beside(function))};
   dl_find_object object;
   // An object that cannot be found (code made at run time) is looked up at each call.
-  if (::_dl_find_object(const_cast<void*>(caller), &object) != 0) return function;
+  if (::_dl_find_object(const_cast<void*>(caller), &object) != 0) return found;
   // A few for each function of BLAS and each unloading, kept as long as the process. Two threads may both add one.
-  auto* const known = new (std::nothrow) Known{object.dlfo_map_start, object.dlfo_map_end, now, function, first};
-  if (known == nullptr) return function;
+  auto* const known = new (std::nothrow) Known{object.dlfo_map_start, object.dlfo_map_end, now, found, first};
+  if (known == nullptr) return found;
   while (!known_.compare_exchange_weak(known->next, known, std::memory_order_acq_rel)) {
   }
-  return function;
+  return found;
 }
 
 }  // namespace semcache::blas

@@ -86,6 +86,17 @@ inline bool all_fit(std::initializer_list<std::int64_t> numbers) noexcept {
   return std::all_of(numbers.begin(), numbers.end(), [](std::int64_t n) { return n >= -INT32_MAX && n <= INT32_MAX; });
 }
 
+/// An integer of a symbol's parameter, by value or by address. Its size is known when the host's library is: by value it comes in a register or a
+/// place of 64 bits either way.
+template <class Int>
+Int integer(std::int64_t number) noexcept {
+  return static_cast<Int>(number);
+}
+template <class Int>
+const Int* integer(const void* number) noexcept {
+  return static_cast<const Int*>(number);
+}
+
 /// Is one of these a null pointer? The host's routine may not look at it: a size is zero, or another argument is wrong.
 template <class... Argument>
 bool any_null([[maybe_unused]] const Argument&... arguments) noexcept {
