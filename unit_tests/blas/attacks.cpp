@@ -278,6 +278,32 @@ void pooled_stacks() {
   std::free(pool);
 }
 
+double* pool = nullptr;
+std::atomic<bool> is_stack{false};
+std::thread stack_maker;
+void make_stack() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  std::printf("has become a stack %d\n", ::pthread_attr_setstack(&attributes, pool + 4 * small_count, 4 * small_bytes));
+  is_stack = true;
+}
+/// A part of a block becomes a stack while a call makes the block an operand. Its content is sent at each call from then on.
+void stack_while_adopted() {
+  pool = static_cast<double*>(std::malloc(8 * small_bytes));
+  fill(pool, 1, 8 * small_count);
+  double *const a = pool, *const b = pool + small_count, *const c = pool + 2 * small_count;
+  small_product(small_matrix(4), small_matrix(5), small_matrix(6));  // the device starts
+  when_maps_are_read([] {
+    stack_maker = std::thread(&make_stack);
+    for (int i = 0; i < 200 && !is_stack; ++i) ::usleep(1000);  // it may have to wait for the call
+  });
+  small_product(a, b, c);
+  if (stack_maker.joinable()) stack_maker.join();
+  else make_stack();
+  for (int i = 0; i < 3; ++i) small_product(a, b, c, 1);
+  std::free(pool);
+}
+
 /// Libraries whose handlers run while others fork: they allocate and free.
 void fork_with_handlers() {
   double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
@@ -581,6 +607,7 @@ const Programs attacks = {
     {"io_while_computing", &io_while_computing},
     {"mappings_change", &mappings_change},
     {"pooled_stacks", &pooled_stacks},
+    {"stack_while_adopted", &stack_while_adopted},
     {"mappings_that_fail", &mappings_that_fail},
     {"mappings_while_computing", &mappings_while_computing},
 };

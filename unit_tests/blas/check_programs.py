@@ -150,7 +150,8 @@ def processes(c):
 
 ATTACKS = """io_while_computing mappings_while_computing fork_with_handlers fork_while_starting handlers_of_all_kinds blocked_signals
 mappings_that_fail mappings_change pooled_stacks modules_come_and_go cancelled_threads late_calls end_while_computing reading_handler guard_pages
-everything_at_once vforked_child unseen_ends small_stacks very_many_matrices clock_handlers waiting_constructor""".split()
+everything_at_once vforked_child unseen_ends small_stacks very_many_matrices clock_handlers waiting_constructor
+stack_while_adopted""".split()
 
 
 def attacks(c):
@@ -159,6 +160,8 @@ def attacks(c):
         for options in ["--emulate", "--offload=always", "--malloc=4096"], ["--emulate", "--offload=always", "--malloc=0"]:
             c.program(name, options=options, environment={"SEMCACHE_BLAS_GUARD": "1"})
     c.program("waiting_constructor", options=["--offload=never"])
+    # The result comes home at each call.
+    c.program("stack_while_adopted", options=["--emulate", "--offload=always", "--malloc=4096"], d2h=4 * (512 << 10))
 
 
 REFERENCE = pathlib.Path("/usr/lib/x86_64-linux-gnu/blas")

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <optional>
 
 namespace semcache::blas::in_place {
@@ -191,8 +190,7 @@ bool find(const Operand& operand, Range& range) noexcept {
 
 bool adopt(const Operand& operand) {
   if (Range r; find(operand, r)) return true;
-  static std::mutex mutex;  // two calls may have the same operand, or overlapping ones
-  const std::lock_guard<std::mutex> lock_of_adoption(mutex);
+  const Adoption adoption;
   Range all{operand.begin(), operand.end()};
   std::optional<Alone> merges;
   for (Range r; find_adopted(operand.begin(), operand.end(), r);) {

@@ -46,10 +46,10 @@ void* note_mapping(void* at, std::size_t bytes, int protection, int flags) noexc
 
 /// To be called before memory becomes a stack: what lies there is sent at each call from now on.
 bool becomes_stack(void* address, std::size_t bytes) noexcept {
-  if (!before(address, bytes, in_place::End::moves)) return false;
   in_place::is_stack(address, bytes);
   blocks::is_stack(static_cast<std::byte*>(address), bytes);
-  return true;
+  wait_for_adoptions();  // they may have looked at the records before
+  return before(address, bytes, in_place::End::stays);
 }
 
 /// Can nothing keep munmap from ending this memory? It needs further mappings where it ends a part of one. The kernel needs them for this
