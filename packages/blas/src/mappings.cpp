@@ -168,7 +168,12 @@ int sigaltstack(const stack_t* stack, stack_t* before) noexcept {
     errno = ENOMEM;
     return -1;
   }
-  return SEMCACHE_NEXT(sigaltstack)(stack, before);
+  // The program's own may lie on a page that the kernel may not use.
+  const stack_t given = stack != nullptr ? *stack : stack_t{};
+  stack_t old{};
+  const int result = SEMCACHE_NEXT(sigaltstack)(stack != nullptr ? &given : nullptr, before != nullptr ? &old : nullptr);
+  if (result == 0 && before != nullptr) *before = old;
+  return result;
 }
 
 /// The arguments are of any number. The C library takes each as a word of a register's size.
