@@ -26,6 +26,8 @@
 #include <thread>
 #include <vector>
 
+extern "C" double ddot_(const int*, const double*, const int*, const double*, const int*);
+
 namespace programs {
 namespace {
 
@@ -162,6 +164,8 @@ void mappings_change() {
     return ::mprotect(c, small_bytes, PROT_READ | PROT_WRITE);
   });
   check("mlock", [](double* c) { return ::mlock(c, 16384) | ::munlock(c, 16384); });
+  check("mlock2", [](double* c) { return ::mlock2(c, 16384, 0) | ::munlock(c, 16384); });
+  check("mlock2 on fault", [](double* c) { return ::mlock2(c, 16384, MLOCK_ONFAULT) | ::munlock(c, 16384); });
   const int segment = ::shmget(IPC_PRIVATE, small_bytes, IPC_CREAT | 0600);
   check("shmat", [&](double* c) { return ::shmat(segment, c, SHM_REMAP) == c; });
   ::shmctl(segment, IPC_RMID, nullptr);
@@ -447,6 +451,23 @@ void late_calls() {
   small_product(b, c, at_end);
 }
 
+/// Two threads end the process, one a while after the other.
+void ended_twice() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
+  const int none = 0, one = 1;
+  double sum = 0;
+  for (int i = 0; i < 3000000; ++i) sum += ddot_(&none, a, &one, b, &one);
+  std::printf("%g\n", sum);
+  std::fflush(stdout);
+  std::thread([] {
+    const char* const given = std::getenv("TEST_BLAS_DELAY");
+    ::usleep(given == nullptr ? 5000000 : static_cast<unsigned>(std::atoi(given)));
+    std::exit(0);
+  }).detach();
+  std::exit(0);
+}
+
 /// The process ends while other threads compute.
 void end_while_computing() {
   for (int t = 0; t < 3; ++t) {
@@ -598,6 +619,7 @@ const Programs attacks = {
     {"cancelled_threads", &cancelled_threads},
     {"late_calls", &late_calls},
     {"end_while_computing", &end_while_computing},
+    {"ended_twice", &ended_twice},
     {"everything_at_once", &everything_at_once},
     {"unseen_ends", &unseen_ends},
     {"small_stacks", &small_stacks},

@@ -128,6 +128,7 @@ def arguments(c):
     c.program("wrong_arguments", h2d=0)
     nulls = {"dgemm": 3, "zgemm": 1, "zaxpy": 1, "daxpy": 1, "drotm": 1, "ddot": 1}
     c.program("null_numbers", calls={f"BLAS {routine} on the host: nothing to compute": count for routine, count in nulls.items()})
+    c.program("throwing_xerbla", calls={ON_DEVICE: 6, "BLAS dgemm on the host: wrong arguments": 6, "BLAS dgemm on the host: nothing to compute": 3})
     c.program("overlapping", calls={"BLAS dgemm on the host: the result overlaps an input": 1})
     c.program("all_shapes")
     c.program("all_shapes", options=["--emulate", "--offload=always", "--malloc=4096"])
@@ -151,7 +152,7 @@ def processes(c):
 ATTACKS = """io_while_computing mappings_while_computing fork_with_handlers fork_while_starting handlers_of_all_kinds blocked_signals
 mappings_that_fail mappings_change pooled_stacks modules_come_and_go cancelled_threads late_calls end_while_computing reading_handler guard_pages
 everything_at_once vforked_child unseen_ends small_stacks very_many_matrices clock_handlers waiting_constructor
-stack_while_adopted""".split()
+stack_while_adopted waits_with_masks alternate_stacks unblocking_handler masks_beside_results""".split()
 
 
 def attacks(c):
@@ -160,6 +161,13 @@ def attacks(c):
         for options in ["--emulate", "--offload=always", "--malloc=4096"], ["--emulate", "--offload=always", "--malloc=0"]:
             c.program(name, options=options, environment={"SEMCACHE_BLAS_GUARD": "1"})
     c.program("waiting_constructor", options=["--offload=never"])
+    whole = {ON_DEVICE: 1, "BLAS ddot on the host: nothing to compute": 3000000}
+    c.program("ended_twice", calls=whole)
+    # The C library lets the second thread end the process while the first one writes the report. If there is one, it is whole.
+    for delay in "1000", "5000", "20000":
+        *_, report, _ = run([c.programs, "ended_twice"], ["--emulate", "--offload=always"], {"TEST_BLAS_DELAY": delay}, c.runner)
+        if report is not None:
+            c.expect("calls of a process that is ended twice", {call["what"]: call["count"] for call in report["library_calls"]}, whole)
     # The result comes home at each call.
     c.program("stack_while_adopted", options=["--emulate", "--offload=always", "--malloc=4096"], d2h=4 * (512 << 10))
 
@@ -220,7 +228,9 @@ def routines(c):
             c.program(level, options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": guard})
     for options in ["--malloc=4096"], ["--malloc=0"]:
         c.program("other_triangle", options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"},
-                  calls={"BLAS dsyrk on the device": 2000})
+                  calls={"BLAS dsyrk on the device": 4000})
+        c.program("other_triangle_of_floats", options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"},
+                  calls={"BLAS ssyrk on the device": 6000})
 
 
 def as_cublas(c):

@@ -27,6 +27,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -38,15 +39,25 @@ void cblas_zaxpy(int, const void*, const void*, int, void*, int);
 void daxpy_(const int*, const double*, const double*, const int*, double*, const int*);
 double ddot_(const int*, const double*, const int*, const double*, const int*);
 void drotm_(const int*, double*, const int*, double*, const int*, const double*);
+bool xerbla_throws = false;
 /// Takes the place of the library's, which ends the program.
 [[gnu::visibility("default")]] void xerbla_(const char* routine, const int* argument, std::size_t length) {
   std::printf("xerbla: %.*s argument %d\n", static_cast<int>(std::min<std::size_t>(length, 6)), routine, *argument);
+  if (xerbla_throws) throw std::invalid_argument("argument " + std::to_string(*argument));
 }
 }
 
 namespace {
 
 using namespace programs;
+
+/// Calls the function from a place far down in the stack.
+[[gnu::noinline]] void on_deep_stack(const std::function<void()>& function) {
+  volatile char room[30000];
+  room[0] = room[29999] = 0;
+  function();
+  room[1] = room[0];
+}
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
@@ -366,6 +377,28 @@ void wrong_arguments() {
   show("unchanged", c);
 }
 
+/// The program's xerbla throws, past the library and its wrapper. Calls from further down in the stack are offloaded afterwards.
+void throwing_xerbla() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  const int one = 1;
+  xerbla_throws = true;
+  const auto caught = [](const char* what, const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const std::exception& e) {
+      std::printf("%s: %s, uncaught %d\n", what, e.what(), std::uncaught_exceptions());
+    }
+  };
+  for (int i = 0; i < 3; ++i) {
+    caught("dgemm", [&] { gemm('X', 'N', n, n, n, 1, a, n, b, n, 0, c, n); });
+    on_deep_stack([&] { product(a, b, c); });
+    caught("a null pointer", [&] { dgemm_("N", "X", &one, &one, &one, nullptr, a, &one, a, &one, nullptr, a, &one, 1, 1); });
+    on_deep_stack([&] { product(b, c, a); });
+    std::thread([&] { caught("in a thread", [&] { gemm('N', 'N', n, n, n, 1, a, 3, b, n, 0, c, n); }); }).join();
+  }
+  show("product", a);
+}
+
 /// Null pointers in the place of numbers that a routine does not look at, because a size is zero or another argument is wrong.
 void null_numbers() {
   double* const a = matrix(1);
@@ -682,6 +715,7 @@ const Programs all_programs = {
     {"nothing_to_compute", &nothing_to_compute},
     {"wrong_arguments", &wrong_arguments},
     {"null_numbers", &null_numbers},
+    {"throwing_xerbla", &throwing_xerbla},
     {"overlapping", &overlapping},
     {"all_shapes", &all_shapes},
     {"small_on_stack", &small_on_stack},
