@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 using Complex = std::complex<double>;
@@ -56,7 +57,7 @@ constexpr std::size_t count = std::size_t{leading} * n;
 template <class T>
 struct Numbers {
   explicit Numbers(unsigned seed, std::size_t elements = count) : size(elements), data(static_cast<T*>(std::malloc(elements * sizeof(T)))) {
-    auto* const bytes = reinterpret_cast<std::conditional_t<sizeof(T) == sizeof(float) || sizeof(T) == sizeof(Single), float, double>*>(data);
+    auto* const bytes = reinterpret_cast<std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, Single>, float, double>*>(data);
     constexpr bool is_complex = sizeof(T) == sizeof(Complex) || std::is_same_v<T, Single>;
     for (std::size_t i = 0; i < elements * (is_complex ? 2 : 1); ++i) {
       bytes[i] = static_cast<std::remove_reference_t<decltype(bytes[0])>>(static_cast<double>((i * 7919 + seed * 104729) % 2003) / 2003 - 0.5);
