@@ -212,15 +212,17 @@ void masks_beside_results() {
   show("result", c, small_bytes);
 }
 
-/// A stack for signals lies in a block, between operands. Handlers on it read results, and jump back.
+/// A stack for signals lies in a block, between operands, where there was a result before. Handlers on it read results, and jump back.
 void alternate_stacks() {
   constexpr std::size_t stack_count = 8 * small_count / 16;
   auto* const block = static_cast<double*>(std::aligned_alloc(4096, 3 * small_bytes + stack_count * 8));
   double *const a = block, *const b = a + small_count, *const c = b + small_count + stack_count;
   fill(block, 1, 3 * small_count + stack_count);
   small_product(a, b, c);
+  double* const stack = b + small_count;
+  gemm('N', 'N', 128, 128, 128, 1, a, 128, b, 128, 0, stack + stack_count - 128 * 128, 128);
   stack_t now{}, before{};
-  now.ss_sp = b + small_count;
+  now.ss_sp = stack;
   now.ss_size = stack_count * 8;
   ::sigaltstack(nullptr, &before);
   std::printf("disabled %d, sets %d", (before.ss_flags & SS_DISABLE) != 0, ::sigaltstack(&now, nullptr));
