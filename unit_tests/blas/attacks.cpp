@@ -26,6 +26,8 @@
 #include <thread>
 #include <vector>
 
+extern "C" double ddot_(const int*, const double*, const int*, const double*, const int*);
+
 namespace programs {
 namespace {
 
@@ -162,6 +164,8 @@ void mappings_change() {
     return ::mprotect(c, small_bytes, PROT_READ | PROT_WRITE);
   });
   check("mlock", [](double* c) { return ::mlock(c, 16384) | ::munlock(c, 16384); });
+  check("mlock2", [](double* c) { return ::mlock2(c, 16384, 0) | ::munlock(c, 16384); });
+  check("mlock2 on fault", [](double* c) { return ::mlock2(c, 16384, MLOCK_ONFAULT) | ::munlock(c, 16384); });
   const int segment = ::shmget(IPC_PRIVATE, small_bytes, IPC_CREAT | 0600);
   check("shmat", [&](double* c) { return ::shmat(segment, c, SHM_REMAP) == c; });
   ::shmctl(segment, IPC_RMID, nullptr);
@@ -278,6 +282,32 @@ void pooled_stacks() {
   std::free(pool);
 }
 
+double* pool = nullptr;
+std::atomic<bool> is_stack{false};
+std::thread stack_maker;
+void make_stack() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  std::printf("has become a stack %d\n", ::pthread_attr_setstack(&attributes, pool + 4 * small_count, 4 * small_bytes));
+  is_stack = true;
+}
+/// A part of a block becomes a stack while a call makes the block an operand. Its content is sent at each call from then on.
+void stack_while_adopted() {
+  pool = static_cast<double*>(std::malloc(8 * small_bytes));
+  fill(pool, 1, 8 * small_count);
+  double *const a = pool, *const b = pool + small_count, *const c = pool + 2 * small_count;
+  small_product(small_matrix(4), small_matrix(5), small_matrix(6));  // the device starts
+  when_maps_are_read([] {
+    stack_maker = std::thread(&make_stack);
+    for (int i = 0; i < 200 && !is_stack; ++i) ::usleep(1000);  // it may have to wait for the call
+  });
+  small_product(a, b, c);
+  if (stack_maker.joinable()) stack_maker.join();
+  else make_stack();
+  for (int i = 0; i < 3; ++i) small_product(a, b, c, 1);
+  std::free(pool);
+}
+
 /// Libraries whose handlers run while others fork: they allocate and free.
 void fork_with_handlers() {
   double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
@@ -348,6 +378,16 @@ void modules_come_and_go() {
   }
 }
 
+/// A thread computes while this one loads a library, and waits for it there.
+void waiting_constructor() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
+  ::alarm(60);  // or it would wait for ever
+  std::printf("loaded %d\n", ::dlopen(TEST_BLAS_WAITING_MODULE, RTLD_NOW) != nullptr);
+  ::alarm(0);
+  show("product", c, small_bytes);
+}
+
 // --- threads that end ------------------------------------------------------------------------------------------------------
 
 /// Runs the function in a thread, and cancels it after a while.
@@ -409,6 +449,23 @@ void late_calls() {
   double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
   small_product(a, b, c);
   small_product(b, c, at_end);
+}
+
+/// Two threads end the process, one a while after the other.
+void ended_twice() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  small_product(a, b, c);
+  const int none = 0, one = 1;
+  double sum = 0;
+  for (int i = 0; i < 3000000; ++i) sum += ddot_(&none, a, &one, b, &one);
+  std::printf("%g\n", sum);
+  std::fflush(stdout);
+  std::thread([] {
+    const char* const given = std::getenv("TEST_BLAS_DELAY");
+    ::usleep(given == nullptr ? 5000000 : static_cast<unsigned>(std::atoi(given)));
+    std::exit(0);
+  }).detach();
+  std::exit(0);
 }
 
 /// The process ends while other threads compute.
@@ -556,11 +613,13 @@ void everything_at_once() {
 }  // namespace
 
 const Programs attacks = {
+    {"waiting_constructor", &waiting_constructor},
     {"guard_pages", &guard_pages},
     {"modules_come_and_go", &modules_come_and_go},
     {"cancelled_threads", &cancelled_threads},
     {"late_calls", &late_calls},
     {"end_while_computing", &end_while_computing},
+    {"ended_twice", &ended_twice},
     {"everything_at_once", &everything_at_once},
     {"unseen_ends", &unseen_ends},
     {"small_stacks", &small_stacks},
@@ -570,6 +629,7 @@ const Programs attacks = {
     {"io_while_computing", &io_while_computing},
     {"mappings_change", &mappings_change},
     {"pooled_stacks", &pooled_stacks},
+    {"stack_while_adopted", &stack_while_adopted},
     {"mappings_that_fail", &mappings_that_fail},
     {"mappings_while_computing", &mappings_while_computing},
 };

@@ -126,11 +126,20 @@ def in_place(c):
 def arguments(c):
     c.program("nothing_to_compute", calls={"BLAS dgemm on the host: nothing to compute": 6}, h2d=0)
     c.program("wrong_arguments", h2d=0)
+    nulls = {"dgemm": 3, "zgemm": 1, "zaxpy": 1, "daxpy": 1, "drotm": 1, "ddot": 1}
+    c.program("null_numbers", calls={f"BLAS {routine} on the host: nothing to compute": count for routine, count in nulls.items()})
+    c.program("throwing_xerbla", calls={ON_DEVICE: 6, "BLAS dgemm on the host: wrong arguments": 6, "BLAS dgemm on the host: nothing to compute": 3})
     c.program("overlapping", calls={"BLAS dgemm on the host: the result overlaps an input": 1})
     c.program("all_shapes")
     c.program("all_shapes", options=["--emulate", "--offload=always", "--malloc=4096"])
     c.program("small_on_stack", calls={ON_DEVICE: 1})
     c.program("nan_and_beta_zero")
+
+
+def own_new(c):
+    """A program that replaces operator new, which the library within it must not use."""
+    for options in [], ["--malloc=4096"], ["--malloc=0"]:
+        c.same([c.programs], options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"}, calls={ON_DEVICE: 30})
 
 
 def processes(c):
@@ -142,7 +151,8 @@ def processes(c):
 
 ATTACKS = """io_while_computing mappings_while_computing fork_with_handlers fork_while_starting handlers_of_all_kinds blocked_signals
 mappings_that_fail mappings_change pooled_stacks modules_come_and_go cancelled_threads late_calls end_while_computing reading_handler guard_pages
-everything_at_once vforked_child unseen_ends small_stacks very_many_matrices clock_handlers""".split()
+everything_at_once vforked_child unseen_ends small_stacks very_many_matrices clock_handlers waiting_constructor
+stack_while_adopted waits_with_masks alternate_stacks unblocking_handler masks_beside_results""".split()
 
 
 def attacks(c):
@@ -150,6 +160,16 @@ def attacks(c):
     for name in ATTACKS:
         for options in ["--emulate", "--offload=always", "--malloc=4096"], ["--emulate", "--offload=always", "--malloc=0"]:
             c.program(name, options=options, environment={"SEMCACHE_BLAS_GUARD": "1"})
+    c.program("waiting_constructor", options=["--offload=never"])
+    whole = {ON_DEVICE: 1, "BLAS ddot on the host: nothing to compute": 3000000}
+    c.program("ended_twice", calls=whole)
+    # The C library lets the second thread end the process while the first one writes the report. If there is one, it is whole.
+    for delay in "1000", "5000", "20000":
+        *_, report, _ = run([c.programs, "ended_twice"], ["--emulate", "--offload=always"], {"TEST_BLAS_DELAY": delay}, c.runner)
+        if report is not None:
+            c.expect("calls of a process that is ended twice", {call["what"]: call["count"] for call in report["library_calls"]}, whole)
+    # The result comes home at each call.
+    c.program("stack_while_adopted", options=["--emulate", "--offload=always", "--malloc=4096"], d2h=4 * (512 << 10))
 
 
 REFERENCE = pathlib.Path("/usr/lib/x86_64-linux-gnu/blas")
@@ -208,7 +228,9 @@ def routines(c):
             c.program(level, options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": guard})
     for options in ["--malloc=4096"], ["--malloc=0"]:
         c.program("other_triangle", options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"},
-                  calls={"BLAS dsyrk on the device": 2000})
+                  calls={"BLAS dsyrk on the device": 4000})
+        c.program("other_triangle_of_floats", options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"},
+                  calls={"BLAS ssyrk on the device": 6000})
 
 
 def as_cublas(c):
@@ -225,10 +247,11 @@ def as_cublas(c):
 
 
 def symbols(c):
-    """All functions of Debian's BLAS, but for its own helpers, in the names of 32-bit integers, of 64-bit ones, and of pip's NumPy."""
-    def names_of(library):
-        lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout.splitlines()
-        return {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] in "TW"}
+    """All functions of Debian's BLAS, but for its own helpers, in the names of 32-bit integers, of 64-bit ones, and of pip's NumPy; and none of C++,
+    neither given to the program nor taken from it."""
+    def names_of(library, which="--defined-only", kinds="TW"):
+        lines = subprocess.run(["nm", "-D", which, library], capture_output=True, text=True, check=True).stdout.splitlines()
+        return {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] in kinds}
 
     own_helpers = r".*(sub|xerbla|xerbla_array|lsame)_|cblas_xerbla"
     host = {n for n in names_of(REFERENCE / "libblas.so.3") if not re.fullmatch(own_helpers, n)}
@@ -237,6 +260,8 @@ def symbols(c):
     wide = {n[:-1] + "_64_" if n.endswith("_") else n + "64_" for n in host}
     for kind, names in ("32 bits", host), ("64 bits", wide), ("pip's NumPy", {"scipy_" + n for n in wide}):
         c.expect(f"{kind}: missing", sorted(names - ours), [])
+    for which, kinds in ("--defined-only", "TWVuBDR"), ("--undefined-only", "Uvw"):
+        c.expect(f"{which}: of C++", sorted(n for n in names_of(c.programs, which, kinds) if re.match("_Z(?!GT)|__gxx|__cxa_throw", n)), [])
 
 
 def libraries(c):
@@ -244,6 +269,18 @@ def libraries(c):
     c.program("local_library", calls={ON_DEVICE: 4, **too_large})
     c.program("local_library", options=["--emulate", "--offload=never"],
               calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 4, **too_large})
+    for offload in "always", "never":
+        c.program("which_library", options=["--emulate", f"--offload={offload}"])
+
+
+def wide(c):
+    """A BLAS whose integers have 64 bits under the usual names."""
+    calls = {"BLAS dgemm": 2, "BLAS ddot": 2, "BLAS idamax": 1}
+    host, too_large = "on the host: SEMCACHE_BLAS_OFFLOAD=never", "on the host: a size does not fit 32 bits"
+    c.same([c.programs], calls={**{f"{routine} on the device": n for routine, n in calls.items()},
+                                **{f"BLAS {routine} {too_large}": 1 for routine in ("ddot", "idamax")}})
+    c.same([c.programs], options=["--emulate", "--offload=never"], calls={f"BLAS dgemm {host}": 2, f"BLAS ddot {host}": 2, f"BLAS idamax {host}": 1,
+                                                                          f"BLAS ddot {too_large}": 1, f"BLAS idamax {too_large}": 1})
 
 
 def automatic(c):
@@ -284,8 +321,8 @@ def gemm_chain(c):
                      (to_device * rounds_in, to_host * rounds_out))
 
 
-CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, processes, reference_tests_s, reference_tests_d,
-         reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, automatic, signals, gemm_chain]
+CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, own_new, processes, reference_tests_s,
+         reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
 
 
 def main():

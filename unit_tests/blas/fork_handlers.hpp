@@ -9,3 +9,5 @@
 [[gnu::visibility("default")]] double* handlers_block();
 /// From now on a thread takes a while to make another one, so that others can fork meanwhile.
 [[gnu::visibility("default")]] void threads_start_slowly();
+/// Has a function called once, when the process next reads what its mappings are.
+[[gnu::visibility("default")]] void when_maps_are_read(void (*function)());

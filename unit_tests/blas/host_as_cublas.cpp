@@ -123,7 +123,8 @@ void CublasRoutine::compute(const char* name, const std::vector<Argument>& argum
 namespace semcache::blas {
 
 bool is_within_call() noexcept { return within; }
-void enter_passed_through(Routine&) noexcept { within = true; }
+void enter_passed_through(Routine&, Verdict) noexcept { within = true; }
+void enter_routine() noexcept { within = true; }
 void leave_passed_through() noexcept { within = false; }
 bool enter_small(Routine&, double, double) noexcept { return false; }
 

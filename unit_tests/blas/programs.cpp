@@ -27,21 +27,37 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 extern "C" {
 void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
+void cblas_zgemm(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
+void cblas_zaxpy(int, const void*, const void*, int, void*, int);
+void daxpy_(const int*, const double*, const double*, const int*, double*, const int*);
+double ddot_(const int*, const double*, const int*, const double*, const int*);
+void drotm_(const int*, double*, const int*, double*, const int*, const double*);
+bool xerbla_throws = false;
 /// Takes the place of the library's, which ends the program.
 [[gnu::visibility("default")]] void xerbla_(const char* routine, const int* argument, std::size_t length) {
   std::printf("xerbla: %.*s argument %d\n", static_cast<int>(std::min<std::size_t>(length, 6)), routine, *argument);
+  if (xerbla_throws) throw std::invalid_argument("argument " + std::to_string(*argument));
 }
 }
 
 namespace {
 
 using namespace programs;
+
+/// Calls the function from a place far down in the stack.
+[[gnu::noinline]] void on_deep_stack(const std::function<void()>& function) {
+  volatile char room[30000];
+  room[0] = room[29999] = 0;
+  function();
+  room[1] = room[0];
+}
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
@@ -361,6 +377,43 @@ void wrong_arguments() {
   show("unchanged", c);
 }
 
+/// The program's xerbla throws, past the library and its wrapper. Calls from further down in the stack are offloaded afterwards.
+void throwing_xerbla() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  const int one = 1;
+  xerbla_throws = true;
+  const auto caught = [](const char* what, const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const std::exception& e) {
+      std::printf("%s: %s, uncaught %d\n", what, e.what(), std::uncaught_exceptions());
+    }
+  };
+  for (int i = 0; i < 3; ++i) {
+    caught("dgemm", [&] { gemm('X', 'N', n, n, n, 1, a, n, b, n, 0, c, n); });
+    on_deep_stack([&] { product(a, b, c); });
+    caught("a null pointer", [&] { dgemm_("N", "X", &one, &one, &one, nullptr, a, &one, a, &one, nullptr, a, &one, 1, 1); });
+    on_deep_stack([&] { product(b, c, a); });
+    std::thread([&] { caught("in a thread", [&] { gemm('N', 'N', n, n, n, 1, a, 3, b, n, 0, c, n); }); }).join();
+  }
+  show("product", a);
+}
+
+/// Null pointers in the place of numbers that a routine does not look at, because a size is zero or another argument is wrong.
+void null_numbers() {
+  double* const a = matrix(1);
+  const int none = 0, one = 1, negative = -1;
+  dgemm_("N", "N", &none, &one, &one, nullptr, a, &one, a, &one, nullptr, a, &one, 1, 1);
+  dgemm_("X", "N", &one, &one, &one, nullptr, a, &one, a, &one, nullptr, a, &one, 1, 1);
+  dgemm_("N", "N", &negative, &one, &one, nullptr, a, &one, a, &one, nullptr, a, &one, 1, 1);
+  cblas_zgemm(102, 111, 111, 0, 1, 1, nullptr, a, 1, a, 1, nullptr, a, 1);
+  cblas_zaxpy(0, nullptr, nullptr, 1, nullptr, 1);
+  daxpy_(&none, nullptr, nullptr, nullptr, nullptr, nullptr);
+  drotm_(&none, nullptr, nullptr, nullptr, nullptr, nullptr);
+  std::printf("%g\n", ddot_(&none, nullptr, nullptr, nullptr, nullptr));
+  show("unchanged", a);
+}
+
 void overlapping() {
   double *const a = matrix(1), *const b = matrix(2);
   product(a, b, a, 1);  // whatever the library makes of it
@@ -498,6 +551,20 @@ void local_library() {
   show("product of the program", c);
 }
 
+/// Modules go to the library that the loader has chosen for them: one that is there for all when they come, or their own.
+void which_library() {
+  const auto tell = [](void* module) {
+    double results[2] = {};
+    reinterpret_cast<void (*)(double*)>(::dlsym(module, "call_both"))(results);
+    std::printf("dgemm_ %g, daxpy_64_ %g\n", results[0], results[1]);
+  };
+  void* const module = ::dlopen(TEST_BLAS_CALLING_MODULE, RTLD_NOW | RTLD_LOCAL);
+  tell(module);
+  if (::dlopen(TEST_BLAS_THIRD, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::abort();
+  tell(module);
+  tell(::dlopen(TEST_BLAS_LATE_CALLING_MODULE, RTLD_NOW | RTLD_LOCAL));
+}
+
 // --- signals -------------------------------------------------------------------------------------------------------------
 
 sigjmp_buf back;
@@ -624,6 +691,7 @@ void io_beyond_operands() {
 const Programs all_programs = {
     {"io_beyond_operands", &io_beyond_operands},
     {"local_library", &local_library},
+    {"which_library", &which_library},
     {"signal_handlers", &signal_handlers},
     {"real_crash", &real_crash},
     {"large_stack", &large_stack},
@@ -646,6 +714,8 @@ const Programs all_programs = {
     {"many_small_matrices", &many_small_matrices},
     {"nothing_to_compute", &nothing_to_compute},
     {"wrong_arguments", &wrong_arguments},
+    {"null_numbers", &null_numbers},
+    {"throwing_xerbla", &throwing_xerbla},
     {"overlapping", &overlapping},
     {"all_shapes", &all_shapes},
     {"small_on_stack", &small_on_stack},

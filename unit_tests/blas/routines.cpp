@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 using Complex = std::complex<double>;
@@ -26,6 +27,7 @@ void dscal_(const int*, const double*, double*, const int*);
 void zswap_(const int*, Complex*, const int*, Complex*, const int*);
 void drotm_(const int*, double*, const int*, double*, const int*, const double*);
 void dsyrk_(const char*, const char*, const int*, const int*, const double*, const double*, const int*, const double*, double*, const int*);
+void ssyrk_(const char*, const char*, const int*, const int*, const float*, const float*, const int*, const float*, float*, const int*);
 void cblas_daxpy(int, double, const double*, int, double*, int);
 void cblas_ccopy(int, const void*, int, void*, int);
 void cblas_zdotc_sub(int, const void*, int, const void*, int, void*);
@@ -55,7 +57,7 @@ constexpr std::size_t count = std::size_t{leading} * n;
 template <class T>
 struct Numbers {
   explicit Numbers(unsigned seed, std::size_t elements = count) : size(elements), data(static_cast<T*>(std::malloc(elements * sizeof(T)))) {
-    auto* const bytes = reinterpret_cast<std::conditional_t<sizeof(T) == sizeof(float) || sizeof(T) == sizeof(Single), float, double>*>(data);
+    auto* const bytes = reinterpret_cast<std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, Single>, float, double>*>(data);
     constexpr bool is_complex = sizeof(T) == sizeof(Complex) || std::is_same_v<T, Single>;
     for (std::size_t i = 0; i < elements * (is_complex ? 2 : 1); ++i) {
       bytes[i] = static_cast<std::remove_reference_t<decltype(bytes[0])>>(static_cast<double>((i * 7919 + seed * 104729) % 2003) / 2003 - 0.5);
@@ -143,15 +145,15 @@ void level3() {
 }
 
 /// While one thread's calls write a triangle, another one writes the other triangle.
-void other_triangle() {
-  constexpr int size = 64;
-  const Numbers<double> a(1, size * size), c(2, size * size);
+template <class T, int size, class Rank>
+void write_other_triangle(const Rank& rank) {
+  const Numbers<T> a(1, size * size), c(2, size * size);
   std::atomic<bool> stop{false};
   std::atomic<long> lost{0};
   std::thread other([&] {
-    for (double value = 1; !stop; ++value) {
+    for (T value = 1; !stop; value = value < 1000 ? value + 1 : 1) {
       for (int column = 1; column < size; column += 9) {
-        volatile double& mine = c[column * size];  // above the diagonal
+        volatile T& mine = c[column * size + column - 1];  // beside the diagonal
         mine = value;
         std::this_thread::yield();
         if (mine != value) ++lost;
@@ -159,11 +161,26 @@ void other_triangle() {
     }
   });
   const char uplo = 'L', op = 'N';
-  const double alpha = 1e-3, beta = 0.5;
-  for (int i = 0; i < 2000; ++i) dsyrk_(&uplo, &op, &size, &size, &alpha, a, &size, &beta, c, &size);
+  const int n = size;
+  const T alpha = T(1e-3), beta = T(0.5);
+  for (int i = 0; i < 2000; ++i) rank(&uplo, &op, &n, &n, &alpha, a, &n, &beta, c, &n);
   stop = true;
   other.join();
   std::printf("lost %ld\n", lost.load());
+  for (int column = 0; column < size; ++column) {
+    for (int row = 0; row < column; ++row) c[column * size + row] = 0;  // what the other thread had
+  }
+  c.show("triangle");
+}
+void other_triangle() {
+  write_other_triangle<double, 64>(dsyrk_);
+  write_other_triangle<double, 7>(dsyrk_);
+}
+/// Elements that are smaller than a word, so that the triangles' columns end within one.
+void other_triangle_of_floats() {
+  write_other_triangle<float, 64>(ssyrk_);
+  write_other_triangle<float, 31>(ssyrk_);
+  write_other_triangle<float, 7>(ssyrk_);
 }
 
 const std::map<std::string, void (*)()> programs = {
@@ -171,6 +188,7 @@ const std::map<std::string, void (*)()> programs = {
     {"level2", &level2},
     {"level3", &level3},
     {"other_triangle", &other_triangle},
+    {"other_triangle_of_floats", &other_triangle_of_floats},
 };
 
 }  // namespace

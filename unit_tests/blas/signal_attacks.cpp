@@ -5,14 +5,19 @@
 #include "programs.hpp"
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <thread>
 
 namespace programs {
 namespace {
@@ -20,6 +25,7 @@ namespace {
 sigjmp_buf back;
 volatile sig_atomic_t crashes = 0;
 volatile double seen = 0;
+double* dumped = nullptr;
 void jump_back(int) {
   crashes = crashes + 1;
   siglongjmp(back, 1);
@@ -116,6 +122,168 @@ void blocked_signals() {
   if (::pthread_create(&thread, &attributes, look, c) == 0) ::pthread_join(thread, nullptr);
 }
 
+/// Every way to wait with a signal mask. The handler that ends the wait reads a result.
+void waits_with_masks() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  static double* read = nullptr;
+  read = c;
+  struct sigaction action {};
+  action.sa_handler = [](int) { show("in the handler", read, small_bytes); };
+  ::sigaction(SIGUSR1, &action, nullptr);
+  sigset_t user, others;
+  sigemptyset(&user);
+  sigaddset(&user, SIGUSR1);
+  sigfillset(&others);
+  sigdelset(&others, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &user, nullptr);
+  const int epoll = ::epoll_create1(0);
+  epoll_event event{};
+  const timespec long_time{10, 0};
+  const auto check = [&](const char* what, const std::function<int()>& wait) {
+    small_product(a, b, c, 1e-3);
+    ::raise(SIGUSR1);
+    const int result = wait();
+    std::printf("%s %d, interrupted %d\n", what, result, errno == EINTR);
+  };
+  check("ppoll", [&] { return ::ppoll(nullptr, 0, &long_time, &others); });
+  check("pselect", [&] { return ::pselect(0, nullptr, nullptr, nullptr, &long_time, &others); });
+  check("epoll_pwait", [&] { return ::epoll_pwait(epoll, &event, 1, 10000, &others); });
+  check("epoll_pwait2", [&] { return ::epoll_pwait2(epoll, &event, 1, &long_time, &others); });
+  check("sigsuspend", [&] { return ::sigsuspend(&others); });
+}
+
+/// What the kernel reads and fills lies on a page of a result.
+void masks_beside_results() {
+  struct Beside {
+    double in_front[8], c[small_count];
+    sigset_t set, before;
+    stack_t stack, old_stack;
+    timespec time;
+    timeval other_time;
+    pollfd file;
+    epoll_event event;
+    fd_set files;
+  };
+  auto* const block = static_cast<Beside*>(std::calloc(1, sizeof(Beside)));
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = block->c;
+  int ends[2];
+  if (::pipe(ends) != 0 || ::write(ends[1], "x", 1) != 1) std::abort();
+  const int epoll = ::epoll_create1(0);
+  const auto prepare = [&] {
+    sigemptyset(&block->set);
+    sigaddset(&block->set, SIGUSR2);
+    block->time = {5, 0};
+    block->other_time = {5, 0};
+    block->file = {ends[0], POLLIN, 0};
+    block->event.events = EPOLLIN;
+    block->event.data.fd = 77;
+    FD_ZERO(&block->files);
+    FD_SET(ends[0], &block->files);
+  };
+  const auto check = [&](const char* what, const std::function<int()>& call) {
+    prepare();
+    small_product(a, b, c, 1e-3);
+    errno = 0;
+    const int result = call();
+    std::printf("%s %d errno %d", what, result, errno);
+    std::printf(" set %d stack %d file %d event %d\n", sigismember(&block->before, SIGUSR2), block->old_stack.ss_flags, block->file.revents,
+                block->event.data.fd);
+  };
+  check("sigprocmask", [&] { return ::sigprocmask(SIG_BLOCK, &block->set, &block->before); });
+  check("pthread_sigmask", [&] { return ::pthread_sigmask(SIG_UNBLOCK, &block->set, &block->before); });
+  check("sigaltstack", [&] { return ::sigaltstack(nullptr, &block->old_stack); });
+  check("sigaltstack of both", [&] {
+    block->stack = block->old_stack;
+    small_product(a, b, c, 1e-3);
+    return ::sigaltstack(&block->stack, &block->old_stack);
+  });
+  check("epoll_ctl", [&] {
+    epoll_event event = block->event;
+    event.data.fd = 88;
+    return ::epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event);
+  });
+  check("poll", [&] { return ::poll(&block->file, 1, 5000); });
+  check("ppoll", [&] { return ::ppoll(&block->file, 1, &block->time, &block->set); });
+  check("select", [&] { return ::select(ends[0] + 1, &block->files, nullptr, nullptr, &block->other_time); });
+  check("pselect", [&] { return ::pselect(ends[0] + 1, &block->files, nullptr, nullptr, &block->time, &block->set); });
+  check("epoll_wait", [&] { return ::epoll_wait(epoll, &block->event, 1, 5000); });
+  check("epoll_pwait", [&] { return ::epoll_pwait(epoll, &block->event, 1, 5000, &block->set); });
+  check("epoll_pwait2", [&] { return ::epoll_pwait2(epoll, &block->event, 1, &block->time, &block->set); });
+  show("result", c, small_bytes);
+}
+
+/// A stack for signals lies in a block, between operands, where there was a result before. Handlers on it read results, and jump back.
+void alternate_stacks() {
+  constexpr std::size_t stack_count = 8 * small_count / 16;
+  auto* const block = static_cast<double*>(std::aligned_alloc(4096, 3 * small_bytes + stack_count * 8));
+  double *const a = block, *const b = a + small_count, *const c = b + small_count + stack_count;
+  fill(block, 1, 3 * small_count + stack_count);
+  small_product(a, b, c);
+  double* const stack = b + small_count;
+  gemm('N', 'N', 128, 128, 128, 1, a, 128, b, 128, 0, stack + stack_count - 128 * 128, 128);
+  stack_t now{}, before{};
+  now.ss_sp = stack;
+  now.ss_size = stack_count * 8;
+  ::sigaltstack(nullptr, &before);
+  std::printf("disabled %d, sets %d", (before.ss_flags & SS_DISABLE) != 0, ::sigaltstack(&now, nullptr));
+  ::sigaltstack(nullptr, &before);
+  std::printf(", is it %d\n", before.ss_sp == now.ss_sp && before.ss_size == now.ss_size);
+  dumped = c;
+  struct sigaction action {};
+  action.sa_flags = SA_ONSTACK | static_cast<int>(SA_NODEFER);
+  action.sa_handler = [](int number) {
+    double room[1000];
+    fill(room, number, 1000);
+    show("on the other stack", room, sizeof room);
+    show("result", dumped, small_bytes);
+    if (number == SIGSEGV) siglongjmp(back, 1);
+  };
+  ::sigaction(SIGUSR1, &action, nullptr);
+  ::sigaction(SIGSEGV, &action, nullptr);
+  for (int i = 0; i < 3; ++i) {
+    small_product(a, b, c, 1e-3);
+    ::raise(SIGUSR1);
+    small_product(b, a, c, 1e-3);
+    touch_forbidden();
+  }
+  now.ss_flags = SS_DISABLE;
+  std::printf("disables %d\n", ::sigaltstack(&now, nullptr));
+  show("block", b, small_bytes);
+  std::free(block);
+}
+
+/// A handler of SIGSEGV that lets the signal in again, and leaves by a jump that keeps the mask as it is then.
+void unblocking_handler() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  dumped = c;
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    crashes = crashes + 1;
+    sigset_t crash;
+    sigemptyset(&crash);
+    sigaddset(&crash, SIGSEGV);
+    if (crashes % 2 == 0) ::sigprocmask(SIG_UNBLOCK, &crash, nullptr);
+    else ::pthread_sigmask(SIG_UNBLOCK, &crash, nullptr);
+    seen = dumped[static_cast<std::size_t>(crashes) * 4099 % small_count];
+    siglongjmp(back, 1);
+  };
+  ::sigaction(SIGSEGV, &action, nullptr);
+  for (int i = 0; i < 6; ++i) {
+    small_product(a, b, c, 1e-3);
+    if (sigsetjmp(back, 0) == 0) *static_cast<volatile char*>(closed_page()) = 1;
+    small_product(b, a, c, 1e-3);
+    std::thread([] {
+      if (sigsetjmp(back, 0) == 0) *static_cast<volatile char*>(closed_page()) = 1;
+      show("in a thread", dumped, small_bytes);
+    }).join();
+    sigset_t now;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    std::printf("%g, blocked %d\n", static_cast<double>(seen), sigismember(&now, SIGSEGV));
+  }
+  show("product", c, small_bytes);
+  std::printf("crashes %d\n", static_cast<int>(crashes));
+}
+
 /// A child that shares the memory until it ends or becomes another program puts its own signals back.
 void vforked_child() {
   double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
@@ -174,7 +342,6 @@ void clock_handlers() {
   show("result", results[0], small_bytes);
 }
 
-double* dumped = nullptr;
 /// A handler that is not called for faults within itself reads a result, and jumps back.
 void reading_handler() {
   double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
@@ -203,8 +370,12 @@ const Programs signal_attacks = {
     {"blocked_signals", &blocked_signals},
     {"clock_handlers", &clock_handlers},
     {"handlers_of_all_kinds", &handlers_of_all_kinds},
+    {"masks_beside_results", &masks_beside_results},
     {"reading_handler", &reading_handler},
+    {"alternate_stacks", &alternate_stacks},
+    {"unblocking_handler", &unblocking_handler},
     {"vforked_child", &vforked_child},
+    {"waits_with_masks", &waits_with_masks},
 };
 
 }  // namespace programs

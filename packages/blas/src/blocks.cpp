@@ -127,9 +127,22 @@ bool find_adopted_in(const std::byte* first, std::size_t bytes, Block& block) no
   });
 }
 
+bool was_adopted(const void* address, std::uint64_t epoch) noexcept {
+  const RecordsLock lock(records_mutex);
+  const auto found = records().find(number(address));
+  if (found == records().end() || found->second.stack) return false;
+  found->second.adopted_in = epoch;
+  return true;
+}
+
 void was_released(const void* address) noexcept {
   const RecordsLock lock(records_mutex);
   if (const auto found = records().find(number(address)); found != records().end()) found->second.adopted_in = 0;
+}
+
+void was_written(const void* address) noexcept {
+  const RecordsLock lock(records_mutex);
+  if (const auto found = records().find(number(address)); found != records().end()) found->second.written_by_device = true;
 }
 
 void is_stack(const std::byte* first, std::size_t bytes) noexcept {

@@ -39,11 +39,15 @@ void unmap(const Block& block) noexcept;
 [[nodiscard]] bool take(const void* address, Block& block) noexcept;
 /// Finds an adopted block that overlaps these bytes.
 [[nodiscard]] bool find_adopted_in(const std::byte* first, std::size_t bytes, Block& block) noexcept;
-/// Notes that the block that begins at the address is not adopted any more.
+/// Notes that the block that begins at the address is adopted in this epoch. @return false if it has ended, or a stack lies in it
+bool was_adopted(const void* address, std::uint64_t epoch) noexcept;
+/// Notes that it is not adopted any more.
 void was_released(const void* address) noexcept;
+/// Notes that a call has written it on a device.
+void was_written(const void* address) noexcept;
 /// Notes that a stack lies in the blocks that overlap these bytes.
 void is_stack(const std::byte* first, std::size_t bytes) noexcept;
-/// Notes a block, or what has changed of it. @return false if there is no memory for its record
+/// Notes a block. @return false if there is no memory for its record
 bool note(const Block& block) noexcept;
 
 }  // namespace semcache::blas::blocks

@@ -90,10 +90,11 @@ void compute_on_host(const Call& call, const Routines& routines, Verdict why) {
 
 bool is_within_call() noexcept { return stack_here() < within_call; }
 
-void enter_passed_through(Routine& routine) noexcept {
-  count(routine, Verdict::no_routine);
+void enter_passed_through(Routine& routine, Verdict why) noexcept {
+  count(routine, why);
   within_call = stack_here();
 }
+void enter_routine() noexcept { within_call = stack_here(); }
 void leave_passed_through() noexcept { within_call = 0; }
 
 bool enter_small(Routine& routine, double operations, double bytes) noexcept {

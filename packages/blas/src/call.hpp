@@ -41,8 +41,10 @@ void carry_out(const Call& call, const Routines& routines);
 /// Returns whether this thread is in a routine that `carry_out` has called. A BLAS call from there is a part of that routine, and is passed on.
 [[nodiscard]] bool is_within_call() noexcept;
 /// Around a routine that is always passed on: it is counted, and the calls that it makes itself are not.
-void enter_passed_through(Routine& routine) noexcept;
+void enter_passed_through(Routine& routine, Verdict why) noexcept;
 void leave_passed_through() noexcept;
+/// The same for a routine that this library calls for itself: it is not counted.
+void enter_routine() noexcept;
 /// The same for a call that is too small for any device. @return false if it is not, or devices are to compute all calls
 [[nodiscard]] bool enter_small(Routine& routine, double operations, double bytes) noexcept;
 

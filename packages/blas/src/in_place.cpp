@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <optional>
 
 namespace semcache::blas::in_place {
@@ -110,10 +109,12 @@ bool is_in_main_program(std::uintptr_t begin, std::uintptr_t end) noexcept {
   return ::_dl_find_object(reinterpret_cast<void*>(begin), &object) == 0 && end <= number(object.dlfo_map_end) &&
          object.dlfo_link_map != nullptr && object.dlfo_link_map->l_name[0] == '\0';
 }
+/// As an alternative of the linker for another BLAS, this library is not asked when memory is freed. It is found out while this library is loaded:
+/// later the loader's lock may be held by a thread that waits for this one.
+const bool is_heap = ::dlsym(RTLD_DEFAULT, "free") == reinterpret_cast<void*>(&::free);
+
 /// Is the memory's end noticed, and does no thread that we know of have its stack there?
 bool is_guarded(std::uintptr_t begin, std::uintptr_t end) noexcept {
-  // As an alternative of the linker for another BLAS, this library is not asked when memory is freed.
-  static const bool is_heap = ::dlsym(RTLD_DEFAULT, "free") == reinterpret_cast<void*>(&::free);
   if (!is_heap) return false;
   {
     const RecordsLock lock(records_mutex);
@@ -189,8 +190,7 @@ bool find(const Operand& operand, Range& range) noexcept {
 
 bool adopt(const Operand& operand) {
   if (Range r; find(operand, r)) return true;
-  static std::mutex mutex;  // two calls may have the same operand, or overlapping ones
-  const std::lock_guard<std::mutex> lock_of_adoption(mutex);
+  const Adoption adoption;
   Range all{operand.begin(), operand.end()};
   std::optional<Alone> merges;
   for (Range r; find_adopted(operand.begin(), operand.end(), r);) {

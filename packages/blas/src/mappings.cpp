@@ -46,10 +46,10 @@ void* note_mapping(void* at, std::size_t bytes, int protection, int flags) noexc
 
 /// To be called before memory becomes a stack: what lies there is sent at each call from now on.
 bool becomes_stack(void* address, std::size_t bytes) noexcept {
-  if (!before(address, bytes, in_place::End::moves)) return false;
   in_place::is_stack(address, bytes);
   blocks::is_stack(static_cast<std::byte*>(address), bytes);
-  return true;
+  wait_for_adoptions();  // they may have looked at the records before
+  return before(address, bytes, in_place::End::stays);
 }
 
 /// Can nothing keep munmap from ending this memory? It needs further mappings where it ends a part of one. The kernel needs them for this
@@ -168,7 +168,12 @@ int sigaltstack(const stack_t* stack, stack_t* before) noexcept {
     errno = ENOMEM;
     return -1;
   }
-  return SEMCACHE_NEXT(sigaltstack)(stack, before);
+  // The program's own may lie on a page that the kernel may not use.
+  const stack_t given = stack != nullptr ? *stack : stack_t{};
+  stack_t old{};
+  const int result = SEMCACHE_NEXT(sigaltstack)(stack != nullptr ? &given : nullptr, before != nullptr ? &old : nullptr);
+  if (result == 0 && before != nullptr) *before = old;
+  return result;
 }
 
 /// The arguments are of any number. The C library takes each as a word of a register's size.

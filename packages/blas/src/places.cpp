@@ -214,10 +214,7 @@ void Places::compute(const Routines& routines) {
   }
   for (std::size_t i = 0; i < call_.count; ++i) {
     if (!writes(call_.operands[i].mode) || call_.operands[i].empty() || how[i] != How::block) continue;
-    if (blocks::Block block; blocks::find(blocks_[i]->address, block) && !block.written_by_device) {
-      block.written_by_device = true;
-      (void)blocks::note(block);
-    }
+    if (!blocks_[i]->written_by_device) blocks::was_written(blocks_[i]->address);
   }
 }
 

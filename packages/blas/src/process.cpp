@@ -75,6 +75,8 @@ std::recursive_mutex start_mutex;
 /// Calls that use the device share it. It prefers who wants it alone, so that calls in other threads cannot keep them waiting for ever.
 constexpr pthread_rwlock_t open_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 pthread_rwlock_t uses = open_lock;
+/// A thread that adopts may come here again, in functions of the C library that the device's driver calls.
+std::recursive_mutex adoptions;
 enum class Here : std::uint8_t { outside, uses, alone, forks };
 [[gnu::tls_model("initial-exec")]] thread_local Here here = Here::outside;
 pid_t forking = 0;  ///< the process that forks
@@ -190,9 +192,16 @@ void give_up(const char* why) noexcept {
   base::raw_log("BLAS calls stay on the host from now on: %s", why);
 }
 
+Adoption::Adoption() noexcept { adoptions.lock(); }
+Adoption::~Adoption() { adoptions.unlock(); }
+
+void wait_for_adoptions() noexcept {
+  // Who is in a call that uses the device may be waited for by a thread that adopts.
+  if (device_runs() && !is_child() && here == Here::outside) const Adoption others;
+}
+
 bool adopt(const blocks::Block& block) {
-  static std::mutex mutex;  // two calls may have the same operand
-  const std::lock_guard<std::mutex> lock(mutex);
+  const Adoption adoption;
   blocks::Block now;
   if (!blocks::find(block.address, now) || now.stack) return false;
   if (now.adopted_in != runtime::epoch()) {
@@ -201,8 +210,10 @@ bool adopt(const blocks::Block& block) {
     } catch (const UsageError&) {  // the program has page-locked it, say
       return false;
     }
-    now.adopted_in = runtime::epoch();
-    (void)blocks::note(now);
+    if (!blocks::was_adopted(now.address, runtime::epoch())) {  // it has become a stack meanwhile
+      runtime::release(now.address);
+      return false;
+    }
   }
   return runtime::notices_host_accesses(now.address);
 }

@@ -31,6 +31,16 @@ void give_up(const char* why) noexcept;
 /// Adopts a block, so that its content may be on the device. @return false if accesses to it would not be noticed
 /// @throws what runtime::adopt throws
 [[nodiscard]] bool adopt(const blocks::Block& block);
+/// Held while anything is adopted: two calls may have the same operand, or overlapping ones.
+class Adoption {
+ public:
+  Adoption() noexcept;
+  ~Adoption();
+  Adoption(const Adoption&) = delete;
+  Adoption& operator=(const Adoption&) = delete;
+};
+/// Waits for adoptions that are under way, so that later ones see the records as they are now.
+void wait_for_adoptions() noexcept;
 /// Ends the adoption of a block. `dies`: nobody wants its content, so nothing crosses the link. Returns false if the content cannot be brought
 /// home: the block must stay then.
 enum class Last : std::uint8_t { dies, comes_home };

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <mutex>
 #include <string>
 
 namespace semcache::blas {
@@ -83,11 +84,11 @@ void count(Routine& routine, Verdict verdict) noexcept {
 }
 
 void give_counts_to_runtime() noexcept {
-  if (!runtime::reports_library_calls()) return;
+  if (counting_process != ::getpid() || !runtime::reports_library_calls()) return;
+  static std::mutex mutex;  // two threads may end the process: the second one writes the report when the first one's counts are there
+  const std::lock_guard<std::mutex> lock(mutex);
   try {
-    Counts::take([](const std::string& what, std::uint64_t n) {
-      for (std::uint64_t i = 0; i < n; ++i) runtime::note_library_call(what);
-    });
+    Counts::take([](const std::string& what, std::uint64_t n) { runtime::note_library_call(what, n); });
   } catch (...) {  // no memory: the report lacks them
   }
 }

@@ -4,15 +4,13 @@
 // Signals: once the runtime runs, its SIGSEGV handler stays first, and the program sees its own handlers only. No thread blocks SIGSEGV, because
 // an access to content that is elsewhere would end the process then.
 #include "interposed.hpp"
+#include "open_mask.hpp"
 #include "process.hpp"
 
 #include <semcache/platform/linux/signal_chain.hpp>
 
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/epoll.h>
-#include <sys/select.h>
 
 #include <cerrno>
 
@@ -20,20 +18,13 @@ using namespace semcache::blas;
 
 namespace {
 
-/// A set of signals without SIGSEGV; nothing stays nothing.
-class Open {
- public:
-  explicit Open(const sigset_t* set) noexcept : given_(set != nullptr) {
-    if (!given_) return;
-    set_ = *set;
-    ::sigdelset(&set_, SIGSEGV);
-  }
-  [[nodiscard]] const sigset_t* get() const noexcept { return given_ ? &set_ : nullptr; }
-
- private:
-  bool given_;
-  sigset_t set_;
-};
+/// pthread_sigmask, and sigprocmask. Where the kernel would fill memory of the program that may be protected, it gets some of this function's.
+int change_mask(int (*next)(int, const sigset_t*, sigset_t*), int how, const sigset_t* set, sigset_t* before) noexcept {
+  sigset_t old{};
+  const int result = next(how, Open(set, how).get(), before != nullptr ? &old : nullptr);
+  if (result == 0 && before != nullptr) *before = old;
+  return result;
+}
 
 /// sigaction, for the program.
 int change(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
@@ -95,35 +86,17 @@ constexpr int bit = 1 << (SIGSEGV - 1);
 int sigblock(int mask) noexcept { return SEMCACHE_NEXT(sigblock)(mask & ~bit); }
 int sigsetmask(int mask) noexcept { return SEMCACHE_NEXT(sigsetmask)(mask & ~bit); }
 
-int sigprocmask(int how, const sigset_t* set, sigset_t* before) noexcept {
-  if (how == SIG_UNBLOCK || is_ours(__builtin_return_address(0))) return SEMCACHE_NEXT(sigprocmask)(how, set, before);
-  return SEMCACHE_NEXT(sigprocmask)(how, Open(set).get(), before);
-}
-int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
-  if (how == SIG_UNBLOCK || is_ours(__builtin_return_address(0))) return SEMCACHE_NEXT(pthread_sigmask)(how, set, before);
-  return SEMCACHE_NEXT(pthread_sigmask)(how, Open(set).get(), before);
-}
+#define SEMCACHE_BLAS_MASK(name)                                                            \
+  int name(int how, const sigset_t* set, sigset_t* before) noexcept {                       \
+    if (is_ours(__builtin_return_address(0))) return SEMCACHE_NEXT(name)(how, set, before); \
+    return change_mask(SEMCACHE_NEXT(name), how, set, before);                              \
+  }
+SEMCACHE_BLAS_MASK(sigprocmask)
+SEMCACHE_BLAS_MASK(pthread_sigmask)
 int sigsuspend(const sigset_t* set) { return SEMCACHE_NEXT(sigsuspend)(Open(set).get()); }
 
 int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
   return SEMCACHE_NEXT(pthread_attr_setsigmask_np)(attributes, Open(set).get());
-}
-
-int ppoll(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* set) {
-  return SEMCACHE_NEXT(ppoll)(files, count, timeout, Open(set).get());
-}
-// What `ppoll` is in programs that are compiled with _FORTIFY_SOURCE.
-int __ppoll_chk(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* set, std::size_t bytes) {  // NOLINT
-  return SEMCACHE_NEXT(__ppoll_chk)(files, count, timeout, Open(set).get(), bytes);
-}
-int epoll_pwait2(int epoll, epoll_event* events, int count, const timespec* timeout, const sigset_t* set) {
-  return SEMCACHE_NEXT(epoll_pwait2)(epoll, events, count, timeout, Open(set).get());
-}
-int epoll_pwait(int epoll, epoll_event* events, int count, int timeout, const sigset_t* set) {
-  return SEMCACHE_NEXT(epoll_pwait)(epoll, events, count, timeout, Open(set).get());
-}
-int pselect(int count, fd_set* read, fd_set* write, fd_set* other, const timespec* timeout, const sigset_t* set) {
-  return SEMCACHE_NEXT(pselect)(count, read, write, other, timeout, Open(set).get());
 }
 
 }  // extern "C"

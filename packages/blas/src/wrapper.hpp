@@ -86,6 +86,27 @@ inline bool all_fit(std::initializer_list<std::int64_t> numbers) noexcept {
   return std::all_of(numbers.begin(), numbers.end(), [](std::int64_t n) { return n >= -INT32_MAX && n <= INT32_MAX; });
 }
 
+/// An integer of a symbol's parameter, by value or by address. Its size is known when the host's library is: by value it comes in a register or a
+/// place of 64 bits either way.
+template <class Int>
+Int integer(std::int64_t number) noexcept {
+  return static_cast<Int>(number);
+}
+template <class Int>
+const Int* integer(const void* number) noexcept {
+  return static_cast<const Int*>(number);
+}
+
+/// Is one of these a null pointer? The host's routine may not look at it: a size is zero, or another argument is wrong.
+template <class... Argument>
+bool any_null([[maybe_unused]] const Argument&... arguments) noexcept {
+  const auto is_null = [](const auto& argument) {
+    if constexpr (std::is_pointer_v<std::decay_t<decltype(argument)>>) return argument == nullptr;
+    else return false;
+  };
+  return (is_null(arguments) || ...);
+}
+
 /// A coefficient that is handed over by value, or by address.
 template <class T>
 T coefficient(T number) noexcept {
@@ -177,10 +198,10 @@ class Wrapped final : public Routines {
   void (*on_host_)(const void* host, const void* const* at);
 };
 
-/// Counts a call that is always passed on. While it lives, the thread is in a routine.
+/// Counts a call that is passed on as it is. While it lives, the thread is in a routine.
 class PassedThrough {
  public:
-  explicit PassedThrough(Routine& routine) noexcept { enter_passed_through(routine); }
+  explicit PassedThrough(Routine& routine, Verdict why = Verdict::no_routine) noexcept { enter_passed_through(routine, why); }
   ~PassedThrough() { leave_passed_through(); }
   PassedThrough(const PassedThrough&) = delete;
   PassedThrough& operator=(const PassedThrough&) = delete;

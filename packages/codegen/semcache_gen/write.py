@@ -41,6 +41,15 @@ class Types:
         return f"{'const ' if t.const else ''}{self.base(t)}{'*' if t.pointer else ''}"
 
 
+class SymbolTypes(Types):
+    """The same for a symbol, which knows the size of its integers when it has found the host's library."""
+
+    def text(self, t):
+        if t.base in self.library.integers:
+            return "const void*" if t.pointer else "std::int64_t"
+        return super().text(t)
+
+
 class PrototypeText:
     """The wrapper of one declaration, for all precisions and integers, and its symbols."""
 
@@ -63,7 +72,7 @@ class PrototypeText:
     @property
     def heading(self):
         opening = f"{self.types.text(self.function.result)} {self.name}("
-        return self.signature(self.types, opening, ["HostFunction& host", "const void* caller"]) + " {"
+        return self.signature(self.types, opening, ["AnyFunction host"]) + " {"
 
     @property
     def host_type(self):
@@ -96,6 +105,13 @@ class PrototypeText:
                 yield f"std::copy_n({p.name}, {count}, {p.name}_copy);"
             elif kind in ("letter", "integer") and t.pointer:
                 yield f"const {self.types.base(t)} {p.name}_copy = *{p.name};"
+
+    @property
+    def looked_at(self):
+        """The addresses at which the wrapper reads or writes something itself. In some precisions they may be numbers."""
+        kinds = ("value", "copied", "letter", "integer", "result")
+        return ", ".join(p.name for p in self.function.parameters
+                         if self.kinds[p.name] in kinds and (p.type.pointer or self.types.text(p.type).startswith("typename P::")))
 
     @property
     def assignments(self):
@@ -168,14 +184,23 @@ class PrototypeText:
         """The definition of one symbol."""
         result = self.symbol_types.text(self.function.result)
         heading = self.signature(self.symbol_types, f"  {result} symbol(") + " {"
-        chosen = "P" + (", Int" if self.has_int else "")
-        call = fill(f"    return {self.name}<{chosen}>(", ["host", "SEMCACHE_CALLER", *(p.name for p in self.function.parameters)], ");", indent=8)
-        lines = [f"#define {self.macro}(symbol, {chosen})", heading, "    static HostFunction host(#symbol);", call, "  }"]
+        lines = [f"#define {self.macro}(symbol, {'P, Int' if self.has_int else 'P'})",
+                 f"  static HostFunction host_of_##symbol(#symbol{', sizeof(Int)' if self.has_int else ''});",
+                 "  static const EarlySearch search_for_##symbol(host_of_##symbol);", heading,
+                 "    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER);"]
+        if self.has_int:
+            lines += [f"    if (host.is_wide) {self.call_of_wrapper('std::int64_t')}", self.call_of_wrapper("Int", "    "), "  }"]
+        else:
+            lines += [self.call_of_wrapper("", "    "), "  }"]
         return " \\\n".join("\n".join(lines).split("\n"))
+
+    def call_of_wrapper(self, integer, indent=""):
+        arguments = [f"integer<{integer}>({p.name})" if p.type.base in self.library.integers else p.name for p in self.function.parameters]
+        return fill(f"{indent}return {self.name}<{f'P, {integer}' if integer else 'P'}>(", ["host.function", *arguments], ");", indent=8)
 
     @property
     def symbol_types(self):
-        return Types(self.library, prefix="P::")
+        return SymbolTypes(self.library, prefix="P::")
 
     @property
     def entries(self):

@@ -514,9 +514,9 @@ bool reports_library_calls() noexcept {
   const Runtime* r = running();
   return r != nullptr && r->recorder.counts_library_calls();
 }
-void note_library_call(const std::string& what) noexcept {
+void note_library_call(const std::string& what, std::uint64_t times) noexcept {
   const Presence presence;
-  if (Runtime* r = running()) r->recorder.library_call(what);
+  if (Runtime* r = running()) r->recorder.library_call(what, times);
 }
 
 void* allocate_page_locked(std::size_t bytes) {

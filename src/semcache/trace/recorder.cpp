@@ -282,20 +282,20 @@ void Recorder::crossed(std::uint32_t from, std::uint32_t to, std::uint64_t bytes
   links_->count[from][to].fetch_add(1, std::memory_order_relaxed);
 }
 
-void Recorder::library_call(std::string_view what) noexcept {
+void Recorder::library_call(std::string_view what, std::uint64_t times) noexcept {
   const std::lock_guard lock(names_->mutex);
   if (const auto found = names_->library_calls.find(what); found != names_->library_calls.end()) {
-    ++found->second;
+    found->second += times;
     return;
   }
   if (names_->library_calls.size() < options_.max_calls) {
     try {
-      names_->library_calls.emplace(what, 1);
+      names_->library_calls.emplace(what, times);
       return;
     } catch (const std::bad_alloc&) {
     }
   }
-  ++names_->other_library_calls;
+  names_->other_library_calls += times;
 }
 
 Counters Recorder::totals() const noexcept {

@@ -74,8 +74,8 @@ class SEMCACHE_API Recorder : base::Uncopied {
   void crossed(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) noexcept;
   /// Whether `library_call` counts: only where call sites are counted, because the texts cost time.
   [[nodiscard]] bool counts_library_calls() const noexcept { return options_.call_sites; }
-  /// Counts a library call by the text that says how it was cut, and why.
-  void library_call(std::string_view what) noexcept;
+  /// Counts library calls by the text that says how they were cut, and why.
+  void library_call(std::string_view what, std::uint64_t times = 1) noexcept;
   /// Counts a launch, known or unknown.
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
   /// Returns the log of spans; nullptr: there is none.

@@ -85,11 +85,15 @@ void axpy_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_daxpy_(HostFunction& host, const void* caller, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x,
-    const Int* incx, typename P::scalar* y, const Int* incy) {
+void wrap_daxpy_(AnyFunction host, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    typename P::scalar* y, const Int* incy) {
   using Host = void(const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, alpha, x, incx, y, incy);
+  if (any_null(n, alpha, incx, incy)) {
+    const PassedThrough within(axpy_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const Int incx_copy = *incx;
@@ -114,11 +118,14 @@ void wrap_daxpy_(HostFunction& host, const void* caller, const Int* n, const typ
 }
 
 template <class P, class Int>
-void wrap_cblas_daxpy(HostFunction& host, const void* caller, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
-    typename P::scalar* y, Int incy) {
+void wrap_cblas_daxpy(AnyFunction host, Int n, typename P::value alpha, const typename P::scalar* x, Int incx, typename P::scalar* y, Int incy) {
   using Host = void(Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, alpha, x, incx, y, incy);
+  if (any_null(alpha)) {
+    const PassedThrough within(axpy_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Axpy g;
   g.type = P::type;
@@ -171,10 +178,14 @@ void scal_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dscal_(HostFunction& host, const void* caller, const Int* n, const typename P::scalar* alpha, typename P::scalar* x, const Int* incx) {
+void wrap_dscal_(AnyFunction host, const Int* n, const typename P::scalar* alpha, typename P::scalar* x, const Int* incx) {
   using Host = void(const Int*, const typename P::scalar*, typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, alpha, x, incx);
+  if (any_null(n, alpha, incx)) {
+    const PassedThrough within(scal_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx);
+  }
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const Int incx_copy = *incx;
@@ -195,10 +206,14 @@ void wrap_dscal_(HostFunction& host, const void* caller, const Int* n, const typ
 }
 
 template <class P, class Int>
-void wrap_cblas_dscal(HostFunction& host, const void* caller, Int n, typename P::value alpha, typename P::scalar* x, Int incx) {
+void wrap_cblas_dscal(AnyFunction host, Int n, typename P::value alpha, typename P::scalar* x, Int incx) {
   using Host = void(Int, typename P::value, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, alpha, x, incx);
+  if (any_null(alpha)) {
+    const PassedThrough within(scal_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Scal g;
   g.type = P::type;
@@ -249,10 +264,14 @@ void zdscal_on_gpu(void* arguments, const runtime::Stream& stream, const void* c
 }
 
 template <class P, class Int>
-void wrap_zdscal_(HostFunction& host, const void* caller, const Int* n, const typename P::real* alpha, typename P::scalar* x, const Int* incx) {
+void wrap_zdscal_(AnyFunction host, const Int* n, const typename P::real* alpha, typename P::scalar* x, const Int* incx) {
   using Host = void(const Int*, const typename P::real*, typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, alpha, x, incx);
+  if (any_null(n, alpha, incx)) {
+    const PassedThrough within(zdscal_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx);
+  }
   const Int n_copy = *n;
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   const Int incx_copy = *incx;
@@ -273,10 +292,14 @@ void wrap_zdscal_(HostFunction& host, const void* caller, const Int* n, const ty
 }
 
 template <class P, class Int>
-void wrap_cblas_zdscal(HostFunction& host, const void* caller, Int n, typename P::real alpha, typename P::scalar* x, Int incx) {
+void wrap_cblas_zdscal(AnyFunction host, Int n, typename P::real alpha, typename P::scalar* x, Int incx) {
   using Host = void(Int, typename P::real, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, alpha, x, incx);
+  if (any_null(alpha)) {
+    const PassedThrough within(zdscal_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, alpha, x, incx);
+  }
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   Zdscal g;
   g.type = P::type;
@@ -329,11 +352,14 @@ void copy_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dcopy_(HostFunction& host, const void* caller, const Int* n, const typename P::scalar* x, const Int* incx, typename P::scalar* y,
-    const Int* incy) {
+void wrap_dcopy_(AnyFunction host, const Int* n, const typename P::scalar* x, const Int* incx, typename P::scalar* y, const Int* incy) {
   using Host = void(const Int*, const typename P::scalar*, const Int*, typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(copy_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -355,9 +381,9 @@ void wrap_dcopy_(HostFunction& host, const void* caller, const Int* n, const typ
 }
 
 template <class P, class Int>
-void wrap_cblas_dcopy(HostFunction& host, const void* caller, Int n, const typename P::scalar* x, Int incx, typename P::scalar* y, Int incy) {
+void wrap_cblas_dcopy(AnyFunction host, Int n, const typename P::scalar* x, Int incx, typename P::scalar* y, Int incy) {
   using Host = void(Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
   Copy g;
   g.type = P::type;
@@ -411,11 +437,14 @@ void swap_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dswap_(HostFunction& host, const void* caller, const Int* n, typename P::scalar* x, const Int* incx, typename P::scalar* y,
-    const Int* incy) {
+void wrap_dswap_(AnyFunction host, const Int* n, typename P::scalar* x, const Int* incx, typename P::scalar* y, const Int* incy) {
   using Host = void(const Int*, typename P::scalar*, const Int*, typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(swap_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -437,9 +466,9 @@ void wrap_dswap_(HostFunction& host, const void* caller, const Int* n, typename 
 }
 
 template <class P, class Int>
-void wrap_cblas_dswap(HostFunction& host, const void* caller, Int n, typename P::scalar* x, Int incx, typename P::scalar* y, Int incy) {
+void wrap_cblas_dswap(AnyFunction host, Int n, typename P::scalar* x, Int incx, typename P::scalar* y, Int incy) {
   using Host = void(Int, typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
   Swap g;
   g.type = P::type;
@@ -493,11 +522,15 @@ void dot_on_gpu(void* arguments, const runtime::Stream& stream, const void* cons
 }
 
 template <class P, class Int>
-typename P::scalar wrap_ddot_(HostFunction& host, const void* caller, const Int* n, const typename P::scalar* x, const Int* incx,
-    const typename P::scalar* y, const Int* incy) {
+typename P::scalar wrap_ddot_(AnyFunction host, const Int* n, const typename P::scalar* x, const Int* incx, const typename P::scalar* y,
+    const Int* incy) {
   using Host = typename P::scalar(const Int*, const typename P::scalar*, const Int*, const typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(dot_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -522,10 +555,9 @@ typename P::scalar wrap_ddot_(HostFunction& host, const void* caller, const Int*
 }
 
 template <class P, class Int>
-typename P::scalar wrap_cblas_ddot(HostFunction& host, const void* caller, Int n, const typename P::scalar* x, Int incx,
-    const typename P::scalar* y, Int incy) {
+typename P::scalar wrap_cblas_ddot(AnyFunction host, Int n, const typename P::scalar* x, Int incx, const typename P::scalar* y, Int incy) {
   using Host = typename P::scalar(Int, const typename P::scalar*, Int, const typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
   Dot g;
   g.type = P::type;
@@ -582,11 +614,15 @@ void dotu_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-typename P::scalar wrap_zdotu_(HostFunction& host, const void* caller, const Int* n, const typename P::scalar* x, const Int* incx,
-    const typename P::scalar* y, const Int* incy) {
+typename P::scalar wrap_zdotu_(AnyFunction host, const Int* n, const typename P::scalar* x, const Int* incx, const typename P::scalar* y,
+    const Int* incy) {
   using Host = typename P::scalar(const Int*, const typename P::scalar*, const Int*, const typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(dotu_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -611,11 +647,15 @@ typename P::scalar wrap_zdotu_(HostFunction& host, const void* caller, const Int
 }
 
 template <class P, class Int>
-void wrap_cblas_zdotu_sub(HostFunction& host, const void* caller, Int n, const typename P::scalar* x, Int incx, const typename P::scalar* y,
-    Int incy, typename P::scalar* dotu) {
+void wrap_cblas_zdotu_sub(AnyFunction host, Int n, const typename P::scalar* x, Int incx, const typename P::scalar* y, Int incy,
+    typename P::scalar* dotu) {
   using Host = void(Int, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy, dotu);
+  if (any_null(dotu)) {
+    const PassedThrough within(dotu_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, dotu);
+  }
   Dotu g;
   g.type = P::type;
   g.n = n;
@@ -671,11 +711,15 @@ void dotc_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-typename P::scalar wrap_zdotc_(HostFunction& host, const void* caller, const Int* n, const typename P::scalar* x, const Int* incx,
-    const typename P::scalar* y, const Int* incy) {
+typename P::scalar wrap_zdotc_(AnyFunction host, const Int* n, const typename P::scalar* x, const Int* incx, const typename P::scalar* y,
+    const Int* incy) {
   using Host = typename P::scalar(const Int*, const typename P::scalar*, const Int*, const typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
+  if (any_null(n, incx, incy)) {
+    const PassedThrough within(dotc_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -700,11 +744,15 @@ typename P::scalar wrap_zdotc_(HostFunction& host, const void* caller, const Int
 }
 
 template <class P, class Int>
-void wrap_cblas_zdotc_sub(HostFunction& host, const void* caller, Int n, const typename P::scalar* x, Int incx, const typename P::scalar* y,
-    Int incy, typename P::scalar* dotc) {
+void wrap_cblas_zdotc_sub(AnyFunction host, Int n, const typename P::scalar* x, Int incx, const typename P::scalar* y, Int incy,
+    typename P::scalar* dotc) {
   using Host = void(Int, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy, dotc);
+  if (any_null(dotc)) {
+    const PassedThrough within(dotc_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, dotc);
+  }
   Dotc g;
   g.type = P::type;
   g.n = n;
@@ -757,10 +805,14 @@ void dnrm2_on_gpu(void* arguments, const runtime::Stream& stream, const void* co
 }
 
 template <class P, class Int>
-typename P::real wrap_dnrm2_(HostFunction& host, const void* caller, const Int* n, const typename P::scalar* x, const Int* incx) {
+typename P::real wrap_dnrm2_(AnyFunction host, const Int* n, const typename P::scalar* x, const Int* incx) {
   using Host = typename P::real(const Int*, const typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx);
+  if (any_null(n, incx)) {
+    const PassedThrough within(dnrm2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   Dnrm2 g;
@@ -782,9 +834,9 @@ typename P::real wrap_dnrm2_(HostFunction& host, const void* caller, const Int* 
 }
 
 template <class P, class Int>
-typename P::real wrap_cblas_dnrm2(HostFunction& host, const void* caller, Int n, const typename P::scalar* x, Int incx) {
+typename P::real wrap_cblas_dnrm2(AnyFunction host, Int n, const typename P::scalar* x, Int incx) {
   using Host = typename P::real(Int, const typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx);
   Dnrm2 g;
   g.type = P::type;
@@ -836,10 +888,14 @@ void dasum_on_gpu(void* arguments, const runtime::Stream& stream, const void* co
 }
 
 template <class P, class Int>
-typename P::real wrap_dasum_(HostFunction& host, const void* caller, const Int* n, const typename P::scalar* x, const Int* incx) {
+typename P::real wrap_dasum_(AnyFunction host, const Int* n, const typename P::scalar* x, const Int* incx) {
   using Host = typename P::real(const Int*, const typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx);
+  if (any_null(n, incx)) {
+    const PassedThrough within(dasum_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   Dasum g;
@@ -861,9 +917,9 @@ typename P::real wrap_dasum_(HostFunction& host, const void* caller, const Int* 
 }
 
 template <class P, class Int>
-typename P::real wrap_cblas_dasum(HostFunction& host, const void* caller, Int n, const typename P::scalar* x, Int incx) {
+typename P::real wrap_cblas_dasum(AnyFunction host, Int n, const typename P::scalar* x, Int incx) {
   using Host = typename P::real(Int, const typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx);
   Dasum g;
   g.type = P::type;
@@ -915,10 +971,14 @@ void idamax_on_gpu(void* arguments, const runtime::Stream& stream, const void* c
 }
 
 template <class P, class Int>
-Int wrap_idamax_(HostFunction& host, const void* caller, const Int* n, const typename P::scalar* x, const Int* incx) {
+Int wrap_idamax_(AnyFunction host, const Int* n, const typename P::scalar* x, const Int* incx) {
   using Host = Int(const Int*, const typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx);
+  if (any_null(n, incx)) {
+    const PassedThrough within(idamax_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   Idamax g;
@@ -942,9 +1002,9 @@ Int wrap_idamax_(HostFunction& host, const void* caller, const Int* n, const typ
 }
 
 template <class P, class Int>
-std::size_t wrap_cblas_idamax(HostFunction& host, const void* caller, Int n, const typename P::scalar* x, Int incx) {
+std::size_t wrap_cblas_idamax(AnyFunction host, Int n, const typename P::scalar* x, Int incx) {
   using Host = std::size_t(Int, const typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx);
   Idamax g;
   g.type = P::type;
@@ -1003,12 +1063,16 @@ void drot_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_drot_(HostFunction& host, const void* caller, const Int* n, typename P::scalar* x, const Int* incx, typename P::scalar* y,
-    const Int* incy, const typename P::real* c, const typename P::real* s) {
+void wrap_drot_(AnyFunction host, const Int* n, typename P::scalar* x, const Int* incx, typename P::scalar* y, const Int* incy,
+    const typename P::real* c, const typename P::real* s) {
   using Host = void(const Int*, typename P::scalar*, const Int*, typename P::scalar*, const Int*, const typename P::real*,
     const typename P::real*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy, c, s);
+  if (any_null(n, incx, incy, c, s)) {
+    const PassedThrough within(drot_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, c, s);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -1035,11 +1099,15 @@ void wrap_drot_(HostFunction& host, const void* caller, const Int* n, typename P
 }
 
 template <class P, class Int>
-void wrap_cblas_drot(HostFunction& host, const void* caller, Int n, typename P::scalar* x, Int incx, typename P::scalar* y, Int incy,
-    typename P::real c, typename P::real s) {
+void wrap_cblas_drot(AnyFunction host, Int n, typename P::scalar* x, Int incx, typename P::scalar* y, Int incy, typename P::real c,
+    typename P::real s) {
   using Host = void(Int, typename P::scalar*, Int, typename P::scalar*, Int, typename P::real, typename P::real);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy, c, s);
+  if (any_null(c, s)) {
+    const PassedThrough within(drot_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, c, s);
+  }
   const typename P::real c_copy = coefficient<typename P::real>(c);
   const typename P::real s_copy = coefficient<typename P::real>(s);
   Drot g;
@@ -1098,11 +1166,15 @@ void rotm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_drotm_(HostFunction& host, const void* caller, const Int* n, typename P::scalar* x, const Int* incx, typename P::scalar* y,
-    const Int* incy, const typename P::scalar* param) {
+void wrap_drotm_(AnyFunction host, const Int* n, typename P::scalar* x, const Int* incx, typename P::scalar* y, const Int* incy,
+    const typename P::scalar* param) {
   using Host = void(const Int*, typename P::scalar*, const Int*, typename P::scalar*, const Int*, const typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy, param);
+  if (any_null(n, incx, incy, param)) {
+    const PassedThrough within(rotm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, param);
+  }
   const Int n_copy = *n;
   const Int incx_copy = *incx;
   const Int incy_copy = *incy;
@@ -1127,11 +1199,14 @@ void wrap_drotm_(HostFunction& host, const void* caller, const Int* n, typename 
 }
 
 template <class P, class Int>
-void wrap_cblas_drotm(HostFunction& host, const void* caller, Int n, typename P::scalar* x, Int incx, typename P::scalar* y, Int incy,
-    const typename P::scalar* param) {
+void wrap_cblas_drotm(AnyFunction host, Int n, typename P::scalar* x, Int incx, typename P::scalar* y, Int incy, const typename P::scalar* param) {
   using Host = void(Int, typename P::scalar*, Int, typename P::scalar*, Int, const typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy, param);
+  if (any_null(param)) {
+    const PassedThrough within(rotm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(n, x, incx, y, incy, param);
+  }
   typename P::scalar param_copy[5];
   std::copy_n(param, 5, param_copy);
   Rotm g;
@@ -1157,19 +1232,18 @@ void wrap_cblas_drotm(HostFunction& host, const void* caller, Int n, typename P:
 Routine rotg_routines[] = {Routine("BLAS srotg"), Routine("BLAS drotg"), Routine("BLAS crotg"), Routine("BLAS zrotg")};
 
 template <class P, class Int>
-void wrap_drotg_(HostFunction& host, const void* caller, typename P::scalar* a, typename P::scalar* b, typename P::real* c, typename P::scalar* s) {
+void wrap_drotg_(AnyFunction host, typename P::scalar* a, typename P::scalar* b, typename P::real* c, typename P::scalar* s) {
   using Host = void(typename P::scalar*, typename P::scalar*, typename P::real*, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(a, b, c, s);
   const PassedThrough within(rotg_routines[P::type]);
   return routine(a, b, c, s);
 }
 
 template <class P, class Int>
-void wrap_cblas_drotg(HostFunction& host, const void* caller, typename P::scalar* a, typename P::scalar* b, typename P::real* c,
-    typename P::scalar* s) {
+void wrap_cblas_drotg(AnyFunction host, typename P::scalar* a, typename P::scalar* b, typename P::real* c, typename P::scalar* s) {
   using Host = void(typename P::scalar*, typename P::scalar*, typename P::real*, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(a, b, c, s);
   const PassedThrough within(rotg_routines[P::type]);
   return routine(a, b, c, s);
@@ -1180,20 +1254,20 @@ void wrap_cblas_drotg(HostFunction& host, const void* caller, typename P::scalar
 Routine rotmg_routines[] = {Routine("BLAS srotmg"), Routine("BLAS drotmg"), Routine(""), Routine("")};
 
 template <class P, class Int>
-void wrap_drotmg_(HostFunction& host, const void* caller, typename P::scalar* d1, typename P::scalar* d2, typename P::scalar* x1,
-    const typename P::scalar* y1, typename P::scalar* param) {
+void wrap_drotmg_(AnyFunction host, typename P::scalar* d1, typename P::scalar* d2, typename P::scalar* x1, const typename P::scalar* y1,
+    typename P::scalar* param) {
   using Host = void(typename P::scalar*, typename P::scalar*, typename P::scalar*, const typename P::scalar*, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(d1, d2, x1, y1, param);
   const PassedThrough within(rotmg_routines[P::type]);
   return routine(d1, d2, x1, y1, param);
 }
 
 template <class P, class Int>
-void wrap_cblas_drotmg(HostFunction& host, const void* caller, typename P::scalar* d1, typename P::scalar* d2, typename P::scalar* x1,
-    typename P::scalar y1, typename P::scalar* param) {
+void wrap_cblas_drotmg(AnyFunction host, typename P::scalar* d1, typename P::scalar* d2, typename P::scalar* x1, typename P::scalar y1,
+    typename P::scalar* param) {
   using Host = void(typename P::scalar*, typename P::scalar*, typename P::scalar*, typename P::scalar, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(d1, d2, x1, y1, param);
   const PassedThrough within(rotmg_routines[P::type]);
   return routine(d1, d2, x1, y1, param);
@@ -1204,18 +1278,18 @@ void wrap_cblas_drotmg(HostFunction& host, const void* caller, typename P::scala
 Routine dcabs1_routines[] = {Routine(""), Routine(""), Routine("BLAS scabs1"), Routine("BLAS dcabs1")};
 
 template <class P, class Int>
-typename P::real wrap_dcabs1_(HostFunction& host, const void* caller, const typename P::scalar* z) {
+typename P::real wrap_dcabs1_(AnyFunction host, const typename P::scalar* z) {
   using Host = typename P::real(const typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(z);
   const PassedThrough within(dcabs1_routines[P::type]);
   return routine(z);
 }
 
 template <class P, class Int>
-typename P::real wrap_cblas_dcabs1(HostFunction& host, const void* caller, const typename P::scalar* z) {
+typename P::real wrap_cblas_dcabs1(AnyFunction host, const typename P::scalar* z) {
   using Host = typename P::real(const typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(z);
   const PassedThrough within(dcabs1_routines[P::type]);
   return routine(z);
@@ -1226,19 +1300,18 @@ typename P::real wrap_cblas_dcabs1(HostFunction& host, const void* caller, const
 Routine sdsdot_routines[] = {Routine("BLAS sdsdot")};
 
 template <class P, class Int>
-float wrap_sdsdot_(HostFunction& host, const void* caller, const Int* n, const float* alpha, const float* x, const Int* incx, const float* y,
-    const Int* incy) {
+float wrap_sdsdot_(AnyFunction host, const Int* n, const float* alpha, const float* x, const Int* incx, const float* y, const Int* incy) {
   using Host = float(const Int*, const float*, const float*, const Int*, const float*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, alpha, x, incx, y, incy);
   const PassedThrough within(sdsdot_routines[P::type]);
   return routine(n, alpha, x, incx, y, incy);
 }
 
 template <class P, class Int>
-float wrap_cblas_sdsdot(HostFunction& host, const void* caller, Int n, float alpha, const float* x, Int incx, const float* y, Int incy) {
+float wrap_cblas_sdsdot(AnyFunction host, Int n, float alpha, const float* x, Int incx, const float* y, Int incy) {
   using Host = float(Int, float, const float*, Int, const float*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, alpha, x, incx, y, incy);
   const PassedThrough within(sdsdot_routines[P::type]);
   return routine(n, alpha, x, incx, y, incy);
@@ -1249,18 +1322,18 @@ float wrap_cblas_sdsdot(HostFunction& host, const void* caller, Int n, float alp
 Routine dsdot_routines[] = {Routine("BLAS dsdot")};
 
 template <class P, class Int>
-double wrap_dsdot_(HostFunction& host, const void* caller, const Int* n, const float* x, const Int* incx, const float* y, const Int* incy) {
+double wrap_dsdot_(AnyFunction host, const Int* n, const float* x, const Int* incx, const float* y, const Int* incy) {
   using Host = double(const Int*, const float*, const Int*, const float*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
   const PassedThrough within(dsdot_routines[P::type]);
   return routine(n, x, incx, y, incy);
 }
 
 template <class P, class Int>
-double wrap_cblas_dsdot(HostFunction& host, const void* caller, Int n, const float* x, Int incx, const float* y, Int incy) {
+double wrap_cblas_dsdot(AnyFunction host, Int n, const float* x, Int incx, const float* y, Int incy) {
   using Host = double(Int, const float*, Int, const float*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(n, x, incx, y, incy);
   const PassedThrough within(dsdot_routines[P::type]);
   return routine(n, x, incx, y, incy);
@@ -1277,9 +1350,13 @@ using namespace semcache::blas;  // NOLINT(google-build-using-namespace): of thi
 #pragma GCC visibility push(default)
 extern "C" {
 #define SEMCACHE_DAXPY_(symbol, P, Int) \
-  void symbol(const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_daxpy_<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_daxpy_<P, std::int64_t>(host.function, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy)); \
+    return wrap_daxpy_<P, Int>(host.function, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_DAXPY_(saxpy_, s_types, std::int32_t)
 SEMCACHE_DAXPY_(daxpy_, d_types, std::int32_t)
@@ -1294,9 +1371,13 @@ SEMCACHE_DAXPY_(scipy_daxpy_64_, d_types, std::int64_t)
 SEMCACHE_DAXPY_(scipy_caxpy_64_, c_types, std::int64_t)
 SEMCACHE_DAXPY_(scipy_zaxpy_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DAXPY(symbol, P, Int) \
-  void symbol(Int n, P::value alpha, const P::scalar* x, Int incx, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_daxpy<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_daxpy<P, std::int64_t>(host.function, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy)); \
+    return wrap_cblas_daxpy<P, Int>(host.function, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DAXPY(cblas_saxpy, s_types, std::int32_t)
 SEMCACHE_CBLAS_DAXPY(cblas_daxpy, d_types, std::int32_t)
@@ -1311,9 +1392,12 @@ SEMCACHE_CBLAS_DAXPY(scipy_cblas_daxpy64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DAXPY(scipy_cblas_caxpy64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DAXPY(scipy_cblas_zaxpy64_, z_types, std::int64_t)
 #define SEMCACHE_DSCAL_(symbol, P, Int) \
-  void symbol(const Int* n, const P::scalar* alpha, P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dscal_<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* n, const P::scalar* alpha, P::scalar* x, const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dscal_<P, std::int64_t>(host.function, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx)); \
+    return wrap_dscal_<P, Int>(host.function, integer<Int>(n), alpha, x, integer<Int>(incx)); \
   }
 SEMCACHE_DSCAL_(sscal_, s_types, std::int32_t)
 SEMCACHE_DSCAL_(dscal_, d_types, std::int32_t)
@@ -1328,9 +1412,12 @@ SEMCACHE_DSCAL_(scipy_dscal_64_, d_types, std::int64_t)
 SEMCACHE_DSCAL_(scipy_cscal_64_, c_types, std::int64_t)
 SEMCACHE_DSCAL_(scipy_zscal_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSCAL(symbol, P, Int) \
-  void symbol(Int n, P::value alpha, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dscal<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(std::int64_t n, P::value alpha, P::scalar* x, std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dscal<P, std::int64_t>(host.function, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx)); \
+    return wrap_cblas_dscal<P, Int>(host.function, integer<Int>(n), alpha, x, integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_DSCAL(cblas_sscal, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSCAL(cblas_dscal, d_types, std::int32_t)
@@ -1345,9 +1432,12 @@ SEMCACHE_CBLAS_DSCAL(scipy_cblas_dscal64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSCAL(scipy_cblas_cscal64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSCAL(scipy_cblas_zscal64_, z_types, std::int64_t)
 #define SEMCACHE_ZDSCAL_(symbol, P, Int) \
-  void symbol(const Int* n, const P::real* alpha, P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_zdscal_<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* n, const P::real* alpha, P::scalar* x, const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zdscal_<P, std::int64_t>(host.function, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx)); \
+    return wrap_zdscal_<P, Int>(host.function, integer<Int>(n), alpha, x, integer<Int>(incx)); \
   }
 SEMCACHE_ZDSCAL_(csscal_, c_types, std::int32_t)
 SEMCACHE_ZDSCAL_(zdscal_, z_types, std::int32_t)
@@ -1356,9 +1446,12 @@ SEMCACHE_ZDSCAL_(zdscal_64_, z_types, std::int64_t)
 SEMCACHE_ZDSCAL_(scipy_csscal_64_, c_types, std::int64_t)
 SEMCACHE_ZDSCAL_(scipy_zdscal_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZDSCAL(symbol, P, Int) \
-  void symbol(Int n, P::real alpha, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zdscal<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(std::int64_t n, P::real alpha, P::scalar* x, std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zdscal<P, std::int64_t>(host.function, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx)); \
+    return wrap_cblas_zdscal<P, Int>(host.function, integer<Int>(n), alpha, x, integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_ZDSCAL(cblas_csscal, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZDSCAL(cblas_zdscal, z_types, std::int32_t)
@@ -1367,9 +1460,12 @@ SEMCACHE_CBLAS_ZDSCAL(cblas_zdscal64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZDSCAL(scipy_cblas_csscal64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZDSCAL(scipy_cblas_zdscal64_, z_types, std::int64_t)
 #define SEMCACHE_DCOPY_(symbol, P, Int) \
-  void symbol(const Int* n, const P::scalar* x, const Int* incx, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dcopy_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* n, const P::scalar* x, const void* incx, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dcopy_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_dcopy_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_DCOPY_(scopy_, s_types, std::int32_t)
 SEMCACHE_DCOPY_(dcopy_, d_types, std::int32_t)
@@ -1384,9 +1480,12 @@ SEMCACHE_DCOPY_(scipy_dcopy_64_, d_types, std::int64_t)
 SEMCACHE_DCOPY_(scipy_ccopy_64_, c_types, std::int64_t)
 SEMCACHE_DCOPY_(scipy_zcopy_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DCOPY(symbol, P, Int) \
-  void symbol(Int n, const P::scalar* x, Int incx, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dcopy<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(std::int64_t n, const P::scalar* x, std::int64_t incx, P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dcopy<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_cblas_dcopy<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DCOPY(cblas_scopy, s_types, std::int32_t)
 SEMCACHE_CBLAS_DCOPY(cblas_dcopy, d_types, std::int32_t)
@@ -1401,9 +1500,12 @@ SEMCACHE_CBLAS_DCOPY(scipy_cblas_dcopy64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DCOPY(scipy_cblas_ccopy64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DCOPY(scipy_cblas_zcopy64_, z_types, std::int64_t)
 #define SEMCACHE_DSWAP_(symbol, P, Int) \
-  void symbol(const Int* n, P::scalar* x, const Int* incx, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dswap_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* n, P::scalar* x, const void* incx, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dswap_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_dswap_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_DSWAP_(sswap_, s_types, std::int32_t)
 SEMCACHE_DSWAP_(dswap_, d_types, std::int32_t)
@@ -1418,9 +1520,12 @@ SEMCACHE_DSWAP_(scipy_dswap_64_, d_types, std::int64_t)
 SEMCACHE_DSWAP_(scipy_cswap_64_, c_types, std::int64_t)
 SEMCACHE_DSWAP_(scipy_zswap_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSWAP(symbol, P, Int) \
-  void symbol(Int n, P::scalar* x, Int incx, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dswap<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(std::int64_t n, P::scalar* x, std::int64_t incx, P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dswap<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_cblas_dswap<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DSWAP(cblas_sswap, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSWAP(cblas_dswap, d_types, std::int32_t)
@@ -1435,9 +1540,12 @@ SEMCACHE_CBLAS_DSWAP(scipy_cblas_dswap64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSWAP(scipy_cblas_cswap64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSWAP(scipy_cblas_zswap64_, z_types, std::int64_t)
 #define SEMCACHE_DDOT_(symbol, P, Int) \
-  P::scalar symbol(const Int* n, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_ddot_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  P::scalar symbol(const void* n, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_ddot_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_ddot_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_DDOT_(sdot_, s_types, std::int32_t)
 SEMCACHE_DDOT_(ddot_, d_types, std::int32_t)
@@ -1446,9 +1554,12 @@ SEMCACHE_DDOT_(ddot_64_, d_types, std::int64_t)
 SEMCACHE_DDOT_(scipy_sdot_64_, s_types, std::int64_t)
 SEMCACHE_DDOT_(scipy_ddot_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DDOT(symbol, P, Int) \
-  P::scalar symbol(Int n, const P::scalar* x, Int incx, const P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_ddot<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  P::scalar symbol(std::int64_t n, const P::scalar* x, std::int64_t incx, const P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_ddot<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_cblas_ddot<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DDOT(cblas_sdot, s_types, std::int32_t)
 SEMCACHE_CBLAS_DDOT(cblas_ddot, d_types, std::int32_t)
@@ -1457,9 +1568,12 @@ SEMCACHE_CBLAS_DDOT(cblas_ddot64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DDOT(scipy_cblas_sdot64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DDOT(scipy_cblas_ddot64_, d_types, std::int64_t)
 #define SEMCACHE_ZDOTU_(symbol, P, Int) \
-  P::scalar symbol(const Int* n, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zdotu_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  P::scalar symbol(const void* n, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zdotu_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_zdotu_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_ZDOTU_(cdotu_, c_types, std::int32_t)
 SEMCACHE_ZDOTU_(zdotu_, z_types, std::int32_t)
@@ -1468,9 +1582,13 @@ SEMCACHE_ZDOTU_(zdotu_64_, z_types, std::int64_t)
 SEMCACHE_ZDOTU_(scipy_cdotu_64_, c_types, std::int64_t)
 SEMCACHE_ZDOTU_(scipy_zdotu_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZDOTU_SUB(symbol, P, Int) \
-  void symbol(Int n, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* dotu) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zdotu_sub<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, dotu); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(std::int64_t n, const P::scalar* x, std::int64_t incx, const P::scalar* y, std::int64_t incy, P::scalar* dotu) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zdotu_sub<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), dotu); \
+    return wrap_cblas_zdotu_sub<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy), dotu); \
   }
 SEMCACHE_CBLAS_ZDOTU_SUB(cblas_cdotu_sub, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZDOTU_SUB(cblas_zdotu_sub, z_types, std::int32_t)
@@ -1479,9 +1597,12 @@ SEMCACHE_CBLAS_ZDOTU_SUB(cblas_zdotu_sub64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZDOTU_SUB(scipy_cblas_cdotu_sub64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZDOTU_SUB(scipy_cblas_zdotu_sub64_, z_types, std::int64_t)
 #define SEMCACHE_ZDOTC_(symbol, P, Int) \
-  P::scalar symbol(const Int* n, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zdotc_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  P::scalar symbol(const void* n, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zdotc_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_zdotc_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_ZDOTC_(cdotc_, c_types, std::int32_t)
 SEMCACHE_ZDOTC_(zdotc_, z_types, std::int32_t)
@@ -1490,9 +1611,13 @@ SEMCACHE_ZDOTC_(zdotc_64_, z_types, std::int64_t)
 SEMCACHE_ZDOTC_(scipy_cdotc_64_, c_types, std::int64_t)
 SEMCACHE_ZDOTC_(scipy_zdotc_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZDOTC_SUB(symbol, P, Int) \
-  void symbol(Int n, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* dotc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zdotc_sub<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, dotc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(std::int64_t n, const P::scalar* x, std::int64_t incx, const P::scalar* y, std::int64_t incy, P::scalar* dotc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zdotc_sub<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), dotc); \
+    return wrap_cblas_zdotc_sub<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy), dotc); \
   }
 SEMCACHE_CBLAS_ZDOTC_SUB(cblas_cdotc_sub, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZDOTC_SUB(cblas_zdotc_sub, z_types, std::int32_t)
@@ -1501,9 +1626,12 @@ SEMCACHE_CBLAS_ZDOTC_SUB(cblas_zdotc_sub64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZDOTC_SUB(scipy_cblas_cdotc_sub64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZDOTC_SUB(scipy_cblas_zdotc_sub64_, z_types, std::int64_t)
 #define SEMCACHE_DNRM2_(symbol, P, Int) \
-  P::real symbol(const Int* n, const P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dnrm2_<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  P::real symbol(const void* n, const P::scalar* x, const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dnrm2_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx)); \
+    return wrap_dnrm2_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx)); \
   }
 SEMCACHE_DNRM2_(snrm2_, s_types, std::int32_t)
 SEMCACHE_DNRM2_(dnrm2_, d_types, std::int32_t)
@@ -1518,9 +1646,12 @@ SEMCACHE_DNRM2_(scipy_dnrm2_64_, d_types, std::int64_t)
 SEMCACHE_DNRM2_(scipy_scnrm2_64_, c_types, std::int64_t)
 SEMCACHE_DNRM2_(scipy_dznrm2_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DNRM2(symbol, P, Int) \
-  P::real symbol(Int n, const P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dnrm2<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  P::real symbol(std::int64_t n, const P::scalar* x, std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dnrm2<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx)); \
+    return wrap_cblas_dnrm2<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_DNRM2(cblas_snrm2, s_types, std::int32_t)
 SEMCACHE_CBLAS_DNRM2(cblas_dnrm2, d_types, std::int32_t)
@@ -1535,9 +1666,12 @@ SEMCACHE_CBLAS_DNRM2(scipy_cblas_dnrm264_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DNRM2(scipy_cblas_scnrm264_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DNRM2(scipy_cblas_dznrm264_, z_types, std::int64_t)
 #define SEMCACHE_DASUM_(symbol, P, Int) \
-  P::real symbol(const Int* n, const P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dasum_<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  P::real symbol(const void* n, const P::scalar* x, const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dasum_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx)); \
+    return wrap_dasum_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx)); \
   }
 SEMCACHE_DASUM_(sasum_, s_types, std::int32_t)
 SEMCACHE_DASUM_(dasum_, d_types, std::int32_t)
@@ -1552,9 +1686,12 @@ SEMCACHE_DASUM_(scipy_dasum_64_, d_types, std::int64_t)
 SEMCACHE_DASUM_(scipy_scasum_64_, c_types, std::int64_t)
 SEMCACHE_DASUM_(scipy_dzasum_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DASUM(symbol, P, Int) \
-  P::real symbol(Int n, const P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dasum<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  P::real symbol(std::int64_t n, const P::scalar* x, std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dasum<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx)); \
+    return wrap_cblas_dasum<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_DASUM(cblas_sasum, s_types, std::int32_t)
 SEMCACHE_CBLAS_DASUM(cblas_dasum, d_types, std::int32_t)
@@ -1569,9 +1706,12 @@ SEMCACHE_CBLAS_DASUM(scipy_cblas_dasum64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DASUM(scipy_cblas_scasum64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DASUM(scipy_cblas_dzasum64_, z_types, std::int64_t)
 #define SEMCACHE_IDAMAX_(symbol, P, Int) \
-  Int symbol(const Int* n, const P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_idamax_<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  std::int64_t symbol(const void* n, const P::scalar* x, const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_idamax_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx)); \
+    return wrap_idamax_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx)); \
   }
 SEMCACHE_IDAMAX_(isamax_, s_types, std::int32_t)
 SEMCACHE_IDAMAX_(idamax_, d_types, std::int32_t)
@@ -1586,9 +1726,12 @@ SEMCACHE_IDAMAX_(scipy_idamax_64_, d_types, std::int64_t)
 SEMCACHE_IDAMAX_(scipy_icamax_64_, c_types, std::int64_t)
 SEMCACHE_IDAMAX_(scipy_izamax_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_IDAMAX(symbol, P, Int) \
-  std::size_t symbol(Int n, const P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_idamax<P, Int>(host, SEMCACHE_CALLER, n, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  std::size_t symbol(std::int64_t n, const P::scalar* x, std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_idamax<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx)); \
+    return wrap_cblas_idamax<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_IDAMAX(cblas_isamax, s_types, std::int32_t)
 SEMCACHE_CBLAS_IDAMAX(cblas_idamax, d_types, std::int32_t)
@@ -1603,9 +1746,12 @@ SEMCACHE_CBLAS_IDAMAX(scipy_cblas_idamax64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_IDAMAX(scipy_cblas_icamax64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_IDAMAX(scipy_cblas_izamax64_, z_types, std::int64_t)
 #define SEMCACHE_DROT_(symbol, P, Int) \
-  void symbol(const Int* n, P::scalar* x, const Int* incx, P::scalar* y, const Int* incy, const P::real* c, const P::real* s) { \
-    static HostFunction host(#symbol); \
-    return wrap_drot_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, c, s); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* n, P::scalar* x, const void* incx, P::scalar* y, const void* incy, const P::real* c, const P::real* s) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_drot_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy), c, s); \
+    return wrap_drot_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy), c, s); \
   }
 SEMCACHE_DROT_(srot_, s_types, std::int32_t)
 SEMCACHE_DROT_(drot_, d_types, std::int32_t)
@@ -1620,9 +1766,13 @@ SEMCACHE_DROT_(scipy_drot_64_, d_types, std::int64_t)
 SEMCACHE_DROT_(scipy_csrot_64_, c_types, std::int64_t)
 SEMCACHE_DROT_(scipy_zdrot_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DROT(symbol, P, Int) \
-  void symbol(Int n, P::scalar* x, Int incx, P::scalar* y, Int incy, P::real c, P::real s) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_drot<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, c, s); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(std::int64_t n, P::scalar* x, std::int64_t incx, P::scalar* y, std::int64_t incy, P::real c, P::real s) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_drot<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy), c, \
+        s); \
+    return wrap_cblas_drot<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy), c, s); \
   }
 SEMCACHE_CBLAS_DROT(cblas_srot, s_types, std::int32_t)
 SEMCACHE_CBLAS_DROT(cblas_drot, d_types, std::int32_t)
@@ -1637,9 +1787,13 @@ SEMCACHE_CBLAS_DROT(scipy_cblas_drot64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DROT(scipy_cblas_csrot64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DROT(scipy_cblas_zdrot64_, z_types, std::int64_t)
 #define SEMCACHE_DROTM_(symbol, P, Int) \
-  void symbol(const Int* n, P::scalar* x, const Int* incx, P::scalar* y, const Int* incy, const P::scalar* param) { \
-    static HostFunction host(#symbol); \
-    return wrap_drotm_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, param); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* n, P::scalar* x, const void* incx, P::scalar* y, const void* incy, const P::scalar* param) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_drotm_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy), \
+        param); \
+    return wrap_drotm_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy), param); \
   }
 SEMCACHE_DROTM_(srotm_, s_types, std::int32_t)
 SEMCACHE_DROTM_(drotm_, d_types, std::int32_t)
@@ -1648,9 +1802,13 @@ SEMCACHE_DROTM_(drotm_64_, d_types, std::int64_t)
 SEMCACHE_DROTM_(scipy_srotm_64_, s_types, std::int64_t)
 SEMCACHE_DROTM_(scipy_drotm_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DROTM(symbol, P, Int) \
-  void symbol(Int n, P::scalar* x, Int incx, P::scalar* y, Int incy, const P::scalar* param) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_drotm<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy, param); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(std::int64_t n, P::scalar* x, std::int64_t incx, P::scalar* y, std::int64_t incy, const P::scalar* param) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_drotm<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy), \
+        param); \
+    return wrap_cblas_drotm<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy), param); \
   }
 SEMCACHE_CBLAS_DROTM(cblas_srotm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DROTM(cblas_drotm, d_types, std::int32_t)
@@ -1659,9 +1817,12 @@ SEMCACHE_CBLAS_DROTM(cblas_drotm64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DROTM(scipy_cblas_srotm64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DROTM(scipy_cblas_drotm64_, d_types, std::int64_t)
 #define SEMCACHE_DROTG_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(P::scalar* a, P::scalar* b, P::real* c, P::scalar* s) { \
-    static HostFunction host(#symbol); \
-    return wrap_drotg_<P, Int>(host, SEMCACHE_CALLER, a, b, c, s); \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_drotg_<P, std::int64_t>(host.function, a, b, c, s); \
+    return wrap_drotg_<P, Int>(host.function, a, b, c, s); \
   }
 SEMCACHE_DROTG_(srotg_, s_types, std::int32_t)
 SEMCACHE_DROTG_(drotg_, d_types, std::int32_t)
@@ -1676,9 +1837,12 @@ SEMCACHE_DROTG_(scipy_drotg_64_, d_types, std::int64_t)
 SEMCACHE_DROTG_(scipy_crotg_64_, c_types, std::int64_t)
 SEMCACHE_DROTG_(scipy_zrotg_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DROTG(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(P::scalar* a, P::scalar* b, P::real* c, P::scalar* s) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_drotg<P, Int>(host, SEMCACHE_CALLER, a, b, c, s); \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_drotg<P, std::int64_t>(host.function, a, b, c, s); \
+    return wrap_cblas_drotg<P, Int>(host.function, a, b, c, s); \
   }
 SEMCACHE_CBLAS_DROTG(cblas_srotg, s_types, std::int32_t)
 SEMCACHE_CBLAS_DROTG(cblas_drotg, d_types, std::int32_t)
@@ -1693,9 +1857,12 @@ SEMCACHE_CBLAS_DROTG(scipy_cblas_drotg64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DROTG(scipy_cblas_crotg64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DROTG(scipy_cblas_zrotg64_, z_types, std::int64_t)
 #define SEMCACHE_DROTMG_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(P::scalar* d1, P::scalar* d2, P::scalar* x1, const P::scalar* y1, P::scalar* param) { \
-    static HostFunction host(#symbol); \
-    return wrap_drotmg_<P, Int>(host, SEMCACHE_CALLER, d1, d2, x1, y1, param); \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_drotmg_<P, std::int64_t>(host.function, d1, d2, x1, y1, param); \
+    return wrap_drotmg_<P, Int>(host.function, d1, d2, x1, y1, param); \
   }
 SEMCACHE_DROTMG_(srotmg_, s_types, std::int32_t)
 SEMCACHE_DROTMG_(drotmg_, d_types, std::int32_t)
@@ -1704,9 +1871,12 @@ SEMCACHE_DROTMG_(drotmg_64_, d_types, std::int64_t)
 SEMCACHE_DROTMG_(scipy_srotmg_64_, s_types, std::int64_t)
 SEMCACHE_DROTMG_(scipy_drotmg_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DROTMG(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   void symbol(P::scalar* d1, P::scalar* d2, P::scalar* x1, P::scalar y1, P::scalar* param) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_drotmg<P, Int>(host, SEMCACHE_CALLER, d1, d2, x1, y1, param); \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_drotmg<P, std::int64_t>(host.function, d1, d2, x1, y1, param); \
+    return wrap_cblas_drotmg<P, Int>(host.function, d1, d2, x1, y1, param); \
   }
 SEMCACHE_CBLAS_DROTMG(cblas_srotmg, s_types, std::int32_t)
 SEMCACHE_CBLAS_DROTMG(cblas_drotmg, d_types, std::int32_t)
@@ -1715,9 +1885,12 @@ SEMCACHE_CBLAS_DROTMG(cblas_drotmg64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DROTMG(scipy_cblas_srotmg64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DROTMG(scipy_cblas_drotmg64_, d_types, std::int64_t)
 #define SEMCACHE_DCABS1_(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::real symbol(const P::scalar* z) { \
-    static HostFunction host(#symbol); \
-    return wrap_dcabs1_<P, Int>(host, SEMCACHE_CALLER, z); \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dcabs1_<P, std::int64_t>(host.function, z); \
+    return wrap_dcabs1_<P, Int>(host.function, z); \
   }
 SEMCACHE_DCABS1_(scabs1_, c_types, std::int32_t)
 SEMCACHE_DCABS1_(dcabs1_, z_types, std::int32_t)
@@ -1726,9 +1899,12 @@ SEMCACHE_DCABS1_(dcabs1_64_, z_types, std::int64_t)
 SEMCACHE_DCABS1_(scipy_scabs1_64_, c_types, std::int64_t)
 SEMCACHE_DCABS1_(scipy_dcabs1_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DCABS1(symbol, P, Int) \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
   P::real symbol(const P::scalar* z) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dcabs1<P, Int>(host, SEMCACHE_CALLER, z); \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dcabs1<P, std::int64_t>(host.function, z); \
+    return wrap_cblas_dcabs1<P, Int>(host.function, z); \
   }
 SEMCACHE_CBLAS_DCABS1(cblas_scabs1, c_types, std::int32_t)
 SEMCACHE_CBLAS_DCABS1(cblas_dcabs1, z_types, std::int32_t)
@@ -1737,33 +1913,47 @@ SEMCACHE_CBLAS_DCABS1(cblas_dcabs164_, z_types, std::int64_t)
 SEMCACHE_CBLAS_DCABS1(scipy_cblas_scabs164_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DCABS1(scipy_cblas_dcabs164_, z_types, std::int64_t)
 #define SEMCACHE_SDSDOT_(symbol, P, Int) \
-  float symbol(const Int* n, const float* alpha, const float* x, const Int* incx, const float* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_sdsdot_<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  float symbol(const void* n, const float* alpha, const float* x, const void* incx, const float* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_sdsdot_<P, std::int64_t>(host.function, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy)); \
+    return wrap_sdsdot_<P, Int>(host.function, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_SDSDOT_(sdsdot_, only_types, std::int32_t)
 SEMCACHE_SDSDOT_(sdsdot_64_, only_types, std::int64_t)
 SEMCACHE_SDSDOT_(scipy_sdsdot_64_, only_types, std::int64_t)
 #define SEMCACHE_CBLAS_SDSDOT(symbol, P, Int) \
-  float symbol(Int n, float alpha, const float* x, Int incx, const float* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_sdsdot<P, Int>(host, SEMCACHE_CALLER, n, alpha, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  float symbol(std::int64_t n, float alpha, const float* x, std::int64_t incx, const float* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_sdsdot<P, std::int64_t>(host.function, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy)); \
+    return wrap_cblas_sdsdot<P, Int>(host.function, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_SDSDOT(cblas_sdsdot, only_types, std::int32_t)
 SEMCACHE_CBLAS_SDSDOT(cblas_sdsdot64_, only_types, std::int64_t)
 SEMCACHE_CBLAS_SDSDOT(scipy_cblas_sdsdot64_, only_types, std::int64_t)
 #define SEMCACHE_DSDOT_(symbol, P, Int) \
-  double symbol(const Int* n, const float* x, const Int* incx, const float* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsdot_<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  double symbol(const void* n, const float* x, const void* incx, const float* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dsdot_<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_dsdot_<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_DSDOT_(dsdot_, only_types, std::int32_t)
 SEMCACHE_DSDOT_(dsdot_64_, only_types, std::int64_t)
 SEMCACHE_DSDOT_(scipy_dsdot_64_, only_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSDOT(symbol, P, Int) \
-  double symbol(Int n, const float* x, Int incx, const float* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsdot<P, Int>(host, SEMCACHE_CALLER, n, x, incx, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  double symbol(std::int64_t n, const float* x, std::int64_t incx, const float* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dsdot<P, std::int64_t>(host.function, integer<std::int64_t>(n), x, integer<std::int64_t>(incx), y, integer<std::int64_t>(incy)); \
+    return wrap_cblas_dsdot<P, Int>(host.function, integer<Int>(n), x, integer<Int>(incx), y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DSDOT(cblas_dsdot, only_types, std::int32_t)
 SEMCACHE_CBLAS_DSDOT(cblas_dsdot64_, only_types, std::int64_t)

@@ -97,13 +97,16 @@ void gemv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dgemv_(HostFunction& host, const void* caller, const char* trans, const Int* m, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* a, const Int* lda, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta,
-    typename P::scalar* y, const Int* incy) {
+void wrap_dgemv_(AnyFunction host, const char* trans, const Int* m, const Int* n, const typename P::scalar* alpha, const typename P::scalar* a,
+    const Int* lda, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta, typename P::scalar* y, const Int* incy) {
   using Host = void(const char*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(trans, m, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(trans, m, n, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(gemv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(trans, m, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char trans_copy = *trans;
   const Int m_copy = *m;
   const Int n_copy = *n;
@@ -137,12 +140,16 @@ void wrap_dgemv_(HostFunction& host, const void* caller, const char* trans, cons
 }
 
 template <class P, class Int>
-void wrap_cblas_dgemv(HostFunction& host, const void* caller, int order, int trans, Int m, Int n, typename P::value alpha,
-    const typename P::scalar* a, Int lda, const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
+void wrap_cblas_dgemv(AnyFunction host, int order, int trans, Int m, Int n, typename P::value alpha, const typename P::scalar* a, Int lda,
+    const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
   using Host = void(int, int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(gemv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Gemv g;
@@ -230,13 +237,17 @@ void gbmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dgbmv_(HostFunction& host, const void* caller, const char* trans, const Int* m, const Int* n, const Int* kl, const Int* ku,
-    const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, const typename P::scalar* x, const Int* incx,
-    const typename P::scalar* beta, typename P::scalar* y, const Int* incy) {
+void wrap_dgbmv_(AnyFunction host, const char* trans, const Int* m, const Int* n, const Int* kl, const Int* ku, const typename P::scalar* alpha,
+    const typename P::scalar* a, const Int* lda, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta,
+    typename P::scalar* y, const Int* incy) {
   using Host = void(const char*, const Int*, const Int*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(trans, m, n, kl, ku, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(gbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char trans_copy = *trans;
   const Int m_copy = *m;
   const Int n_copy = *n;
@@ -274,12 +285,16 @@ void wrap_dgbmv_(HostFunction& host, const void* caller, const char* trans, cons
 }
 
 template <class P, class Int>
-void wrap_cblas_dgbmv(HostFunction& host, const void* caller, int order, int trans, Int m, Int n, Int kl, Int ku, typename P::value alpha,
-    const typename P::scalar* a, Int lda, const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
+void wrap_cblas_dgbmv(AnyFunction host, int order, int trans, Int m, Int n, Int kl, Int ku, typename P::value alpha, const typename P::scalar* a,
+    Int lda, const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
   using Host = void(int, int, Int, Int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int,
     typename P::value, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(gbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Gbmv g;
@@ -362,13 +377,16 @@ void symv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dsymv_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* a, const Int* lda, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta,
-    typename P::scalar* y, const Int* incy) {
+void wrap_dsymv_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda,
+    const typename P::scalar* x, const Int* incx, const typename P::scalar* beta, typename P::scalar* y, const Int* incy) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, const typename P::scalar*,
     const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(symv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -400,12 +418,16 @@ void wrap_dsymv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dsymv(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* a,
-    Int lda, const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
+void wrap_cblas_dsymv(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* a, Int lda,
+    const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(symv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Symv g;
@@ -479,13 +501,16 @@ void hemv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_zhemv_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* a, const Int* lda, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta,
-    typename P::scalar* y, const Int* incy) {
+void wrap_zhemv_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda,
+    const typename P::scalar* x, const Int* incx, const typename P::scalar* beta, typename P::scalar* y, const Int* incy) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, const typename P::scalar*,
     const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(hemv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -517,12 +542,16 @@ void wrap_zhemv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_zhemv(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* a,
-    Int lda, const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
+void wrap_cblas_zhemv(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* a, Int lda,
+    const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(hemv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Hemv g;
@@ -598,13 +627,16 @@ void sbmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dsbmv_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const Int* k, const typename P::scalar* alpha,
-    const typename P::scalar* a, const Int* lda, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta,
-    typename P::scalar* y, const Int* incy) {
+void wrap_dsbmv_(AnyFunction host, const char* uplo, const Int* n, const Int* k, const typename P::scalar* alpha, const typename P::scalar* a,
+    const Int* lda, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta, typename P::scalar* y, const Int* incy) {
   using Host = void(const char*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, k, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, k, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(sbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, k, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const Int k_copy = *k;
@@ -638,12 +670,16 @@ void wrap_dsbmv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dsbmv(HostFunction& host, const void* caller, int order, int uplo, Int n, Int k, typename P::value alpha,
-    const typename P::scalar* a, Int lda, const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
+void wrap_cblas_dsbmv(AnyFunction host, int order, int uplo, Int n, Int k, typename P::value alpha, const typename P::scalar* a, Int lda,
+    const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
   using Host = void(int, int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(sbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Sbmv g;
@@ -720,13 +756,16 @@ void hbmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_zhbmv_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const Int* k, const typename P::scalar* alpha,
-    const typename P::scalar* a, const Int* lda, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta,
-    typename P::scalar* y, const Int* incy) {
+void wrap_zhbmv_(AnyFunction host, const char* uplo, const Int* n, const Int* k, const typename P::scalar* alpha, const typename P::scalar* a,
+    const Int* lda, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta, typename P::scalar* y, const Int* incy) {
   using Host = void(const char*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, k, alpha, a, lda, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, k, alpha, lda, incx, beta, incy)) {
+    const PassedThrough within(hbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, k, alpha, a, lda, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const Int k_copy = *k;
@@ -760,12 +799,16 @@ void wrap_zhbmv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_zhbmv(HostFunction& host, const void* caller, int order, int uplo, Int n, Int k, typename P::value alpha,
-    const typename P::scalar* a, Int lda, const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
+void wrap_cblas_zhbmv(AnyFunction host, int order, int uplo, Int n, Int k, typename P::value alpha, const typename P::scalar* a, Int lda,
+    const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
   using Host = void(int, int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(hbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Hbmv g;
@@ -837,13 +880,16 @@ void spmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dspmv_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* ap, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta, typename P::scalar* y,
-    const Int* incy) {
+void wrap_dspmv_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* ap,
+    const typename P::scalar* x, const Int* incx, const typename P::scalar* beta, typename P::scalar* y, const Int* incy) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, ap, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, alpha, incx, beta, incy)) {
+    const PassedThrough within(spmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, ap, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -873,12 +919,16 @@ void wrap_dspmv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dspmv(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* ap,
+void wrap_cblas_dspmv(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* ap,
     const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, ap, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(spmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, ap, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Spmv g;
@@ -948,13 +998,16 @@ void hpmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_zhpmv_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* ap, const typename P::scalar* x, const Int* incx, const typename P::scalar* beta, typename P::scalar* y,
-    const Int* incy) {
+void wrap_zhpmv_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* ap,
+    const typename P::scalar* x, const Int* incx, const typename P::scalar* beta, typename P::scalar* y, const Int* incy) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, ap, x, incx, beta, y, incy, 1);
+  if (any_null(uplo, n, alpha, incx, beta, incy)) {
+    const PassedThrough within(hpmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, ap, x, incx, beta, y, incy, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -984,12 +1037,16 @@ void wrap_zhpmv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_zhpmv(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* ap,
+void wrap_cblas_zhpmv(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* ap,
     const typename P::scalar* x, Int incx, typename P::value beta, typename P::scalar* y, Int incy) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, ap, x, incx, beta, y, incy);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(hpmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, ap, x, incx, beta, y, incy);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Hpmv g;
@@ -1059,12 +1116,16 @@ void trmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dtrmv_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const char* diag, const Int* n,
-    const typename P::scalar* a, const Int* lda, typename P::scalar* x, const Int* incx) {
+void wrap_dtrmv_(AnyFunction host, const char* uplo, const char* trans, const char* diag, const Int* n, const typename P::scalar* a,
+    const Int* lda, typename P::scalar* x, const Int* incx) {
   using Host = void(const char*, const char*, const char*, const Int*, const typename P::scalar*, const Int*, typename P::scalar*, const Int*,
     std::size_t, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, diag, n, a, lda, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, lda, incx)) {
+    const PassedThrough within(trmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, a, lda, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1092,10 +1153,10 @@ void wrap_dtrmv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dtrmv(HostFunction& host, const void* caller, int order, int uplo, int trans, int diag, Int n, const typename P::scalar* a,
-    Int lda, typename P::scalar* x, Int incx) {
+void wrap_cblas_dtrmv(AnyFunction host, int order, int uplo, int trans, int diag, Int n, const typename P::scalar* a, Int lda,
+    typename P::scalar* x, Int incx) {
   using Host = void(int, int, int, int, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, diag, n, a, lda, x, incx);
   Trmv g;
   g.type = P::type;
@@ -1170,12 +1231,16 @@ void tbmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dtbmv_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const char* diag, const Int* n, const Int* k,
-    const typename P::scalar* a, const Int* lda, typename P::scalar* x, const Int* incx) {
+void wrap_dtbmv_(AnyFunction host, const char* uplo, const char* trans, const char* diag, const Int* n, const Int* k, const typename P::scalar* a,
+    const Int* lda, typename P::scalar* x, const Int* incx) {
   using Host = void(const char*, const char*, const char*, const Int*, const Int*, const typename P::scalar*, const Int*, typename P::scalar*,
     const Int*, std::size_t, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, diag, n, k, a, lda, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, k, lda, incx)) {
+    const PassedThrough within(tbmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, k, a, lda, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1205,10 +1270,10 @@ void wrap_dtbmv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dtbmv(HostFunction& host, const void* caller, int order, int uplo, int trans, int diag, Int n, Int k, const typename P::scalar* a,
-    Int lda, typename P::scalar* x, Int incx) {
+void wrap_cblas_dtbmv(AnyFunction host, int order, int uplo, int trans, int diag, Int n, Int k, const typename P::scalar* a, Int lda,
+    typename P::scalar* x, Int incx) {
   using Host = void(int, int, int, int, Int, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, diag, n, k, a, lda, x, incx);
   Tbmv g;
   g.type = P::type;
@@ -1279,12 +1344,16 @@ void tpmv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dtpmv_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const char* diag, const Int* n,
-    const typename P::scalar* ap, typename P::scalar* x, const Int* incx) {
+void wrap_dtpmv_(AnyFunction host, const char* uplo, const char* trans, const char* diag, const Int* n, const typename P::scalar* ap,
+    typename P::scalar* x, const Int* incx) {
   using Host = void(const char*, const char*, const char*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t,
     std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, diag, n, ap, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, incx)) {
+    const PassedThrough within(tpmv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, ap, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1310,10 +1379,10 @@ void wrap_dtpmv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dtpmv(HostFunction& host, const void* caller, int order, int uplo, int trans, int diag, Int n, const typename P::scalar* ap,
-    typename P::scalar* x, Int incx) {
+void wrap_cblas_dtpmv(AnyFunction host, int order, int uplo, int trans, int diag, Int n, const typename P::scalar* ap, typename P::scalar* x,
+    Int incx) {
   using Host = void(int, int, int, int, Int, const typename P::scalar*, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, diag, n, ap, x, incx);
   Tpmv g;
   g.type = P::type;
@@ -1384,12 +1453,16 @@ void trsv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dtrsv_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const char* diag, const Int* n,
-    const typename P::scalar* a, const Int* lda, typename P::scalar* x, const Int* incx) {
+void wrap_dtrsv_(AnyFunction host, const char* uplo, const char* trans, const char* diag, const Int* n, const typename P::scalar* a,
+    const Int* lda, typename P::scalar* x, const Int* incx) {
   using Host = void(const char*, const char*, const char*, const Int*, const typename P::scalar*, const Int*, typename P::scalar*, const Int*,
     std::size_t, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, diag, n, a, lda, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, lda, incx)) {
+    const PassedThrough within(trsv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, a, lda, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1417,10 +1490,10 @@ void wrap_dtrsv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dtrsv(HostFunction& host, const void* caller, int order, int uplo, int trans, int diag, Int n, const typename P::scalar* a,
-    Int lda, typename P::scalar* x, Int incx) {
+void wrap_cblas_dtrsv(AnyFunction host, int order, int uplo, int trans, int diag, Int n, const typename P::scalar* a, Int lda,
+    typename P::scalar* x, Int incx) {
   using Host = void(int, int, int, int, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, diag, n, a, lda, x, incx);
   Trsv g;
   g.type = P::type;
@@ -1495,12 +1568,16 @@ void tbsv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dtbsv_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const char* diag, const Int* n, const Int* k,
-    const typename P::scalar* a, const Int* lda, typename P::scalar* x, const Int* incx) {
+void wrap_dtbsv_(AnyFunction host, const char* uplo, const char* trans, const char* diag, const Int* n, const Int* k, const typename P::scalar* a,
+    const Int* lda, typename P::scalar* x, const Int* incx) {
   using Host = void(const char*, const char*, const char*, const Int*, const Int*, const typename P::scalar*, const Int*, typename P::scalar*,
     const Int*, std::size_t, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, diag, n, k, a, lda, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, k, lda, incx)) {
+    const PassedThrough within(tbsv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, k, a, lda, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1530,10 +1607,10 @@ void wrap_dtbsv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dtbsv(HostFunction& host, const void* caller, int order, int uplo, int trans, int diag, Int n, Int k, const typename P::scalar* a,
-    Int lda, typename P::scalar* x, Int incx) {
+void wrap_cblas_dtbsv(AnyFunction host, int order, int uplo, int trans, int diag, Int n, Int k, const typename P::scalar* a, Int lda,
+    typename P::scalar* x, Int incx) {
   using Host = void(int, int, int, int, Int, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, diag, n, k, a, lda, x, incx);
   Tbsv g;
   g.type = P::type;
@@ -1604,12 +1681,16 @@ void tpsv_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dtpsv_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const char* diag, const Int* n,
-    const typename P::scalar* ap, typename P::scalar* x, const Int* incx) {
+void wrap_dtpsv_(AnyFunction host, const char* uplo, const char* trans, const char* diag, const Int* n, const typename P::scalar* ap,
+    typename P::scalar* x, const Int* incx) {
   using Host = void(const char*, const char*, const char*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t,
     std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, diag, n, ap, x, incx, 1, 1, 1);
+  if (any_null(uplo, trans, diag, n, incx)) {
+    const PassedThrough within(tpsv_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, diag, n, ap, x, incx, 1, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const char diag_copy = *diag;
@@ -1635,10 +1716,10 @@ void wrap_dtpsv_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dtpsv(HostFunction& host, const void* caller, int order, int uplo, int trans, int diag, Int n, const typename P::scalar* ap,
-    typename P::scalar* x, Int incx) {
+void wrap_cblas_dtpsv(AnyFunction host, int order, int uplo, int trans, int diag, Int n, const typename P::scalar* ap, typename P::scalar* x,
+    Int incx) {
   using Host = void(int, int, int, int, Int, const typename P::scalar*, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, diag, n, ap, x, incx);
   Tpsv g;
   g.type = P::type;
@@ -1710,12 +1791,16 @@ void ger_on_gpu(void* arguments, const runtime::Stream& stream, const void* cons
 }
 
 template <class P, class Int>
-void wrap_dger_(HostFunction& host, const void* caller, const Int* m, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x,
-    const Int* incx, const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
+void wrap_dger_(AnyFunction host, const Int* m, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
   using Host = void(const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, const typename P::scalar*,
     const Int*, typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(m, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(ger_routines[P::type], Verdict::nothing_to_compute);
+    return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const Int m_copy = *m;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -1744,11 +1829,15 @@ void wrap_dger_(HostFunction& host, const void* caller, const Int* m, const Int*
 }
 
 template <class P, class Int>
-void wrap_cblas_dger(HostFunction& host, const void* caller, int order, Int m, Int n, typename P::value alpha, const typename P::scalar* x,
-    Int incx, const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
+void wrap_cblas_dger(AnyFunction host, int order, Int m, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
+    const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
   using Host = void(int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(ger_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Ger g;
   g.type = P::type;
@@ -1825,12 +1914,16 @@ void geru_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_zgeru_(HostFunction& host, const void* caller, const Int* m, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x,
-    const Int* incx, const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
+void wrap_zgeru_(AnyFunction host, const Int* m, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
   using Host = void(const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, const typename P::scalar*,
     const Int*, typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(m, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(geru_routines[P::type], Verdict::nothing_to_compute);
+    return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const Int m_copy = *m;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -1859,11 +1952,15 @@ void wrap_zgeru_(HostFunction& host, const void* caller, const Int* m, const Int
 }
 
 template <class P, class Int>
-void wrap_cblas_zgeru(HostFunction& host, const void* caller, int order, Int m, Int n, typename P::value alpha, const typename P::scalar* x,
-    Int incx, const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
+void wrap_cblas_zgeru(AnyFunction host, int order, Int m, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
+    const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
   using Host = void(int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(geru_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Geru g;
   g.type = P::type;
@@ -1940,12 +2037,16 @@ void gerc_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_zgerc_(HostFunction& host, const void* caller, const Int* m, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x,
-    const Int* incx, const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
+void wrap_zgerc_(AnyFunction host, const Int* m, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
   using Host = void(const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, const typename P::scalar*,
     const Int*, typename P::scalar*, const Int*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(m, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(gerc_routines[P::type], Verdict::nothing_to_compute);
+    return routine(m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const Int m_copy = *m;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -1974,11 +2075,15 @@ void wrap_zgerc_(HostFunction& host, const void* caller, const Int* m, const Int
 }
 
 template <class P, class Int>
-void wrap_cblas_zgerc(HostFunction& host, const void* caller, int order, Int m, Int n, typename P::value alpha, const typename P::scalar* x,
-    Int incx, const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
+void wrap_cblas_zgerc(AnyFunction host, int order, Int m, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
+    const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
   using Host = void(int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(gerc_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, m, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Gerc g;
   g.type = P::type;
@@ -2052,12 +2157,16 @@ void syr_on_gpu(void* arguments, const runtime::Stream& stream, const void* cons
 }
 
 template <class P, class Int>
-void wrap_dsyr_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* x, const Int* incx, typename P::scalar* a, const Int* lda) {
+void wrap_dsyr_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    typename P::scalar* a, const Int* lda) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, typename P::scalar*, const Int*,
     std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, a, lda, 1);
+  if (any_null(uplo, n, alpha, incx, lda)) {
+    const PassedThrough within(syr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, a, lda, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2083,11 +2192,15 @@ void wrap_dsyr_(HostFunction& host, const void* caller, const char* uplo, const 
 }
 
 template <class P, class Int>
-void wrap_cblas_dsyr(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x,
-    Int incx, typename P::scalar* a, Int lda) {
+void wrap_cblas_dsyr(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
+    typename P::scalar* a, Int lda) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(syr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Syr g;
   g.type = P::type;
@@ -2151,12 +2264,16 @@ void her_on_gpu(void* arguments, const runtime::Stream& stream, const void* cons
 }
 
 template <class P, class Int>
-void wrap_zher_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::real* alpha, const typename P::scalar* x,
-    const Int* incx, typename P::scalar* a, const Int* lda) {
+void wrap_zher_(AnyFunction host, const char* uplo, const Int* n, const typename P::real* alpha, const typename P::scalar* x, const Int* incx,
+    typename P::scalar* a, const Int* lda) {
   using Host = void(const char*, const Int*, const typename P::real*, const typename P::scalar*, const Int*, typename P::scalar*, const Int*,
     std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, a, lda, 1);
+  if (any_null(uplo, n, alpha, incx, lda)) {
+    const PassedThrough within(her_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, a, lda, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
@@ -2182,11 +2299,15 @@ void wrap_zher_(HostFunction& host, const void* caller, const char* uplo, const 
 }
 
 template <class P, class Int>
-void wrap_cblas_zher(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::real alpha, const typename P::scalar* x,
-    Int incx, typename P::scalar* a, Int lda) {
+void wrap_cblas_zher(AnyFunction host, int order, int uplo, Int n, typename P::real alpha, const typename P::scalar* x, Int incx,
+    typename P::scalar* a, Int lda) {
   using Host = void(int, int, Int, typename P::real, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(her_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, a, lda);
+  }
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   Her g;
   g.type = P::type;
@@ -2248,11 +2369,15 @@ void spr_on_gpu(void* arguments, const runtime::Stream& stream, const void* cons
 }
 
 template <class P, class Int>
-void wrap_dspr_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* x, const Int* incx, typename P::scalar* ap) {
+void wrap_dspr_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    typename P::scalar* ap) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, typename P::scalar*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, ap, 1);
+  if (any_null(uplo, n, alpha, incx)) {
+    const PassedThrough within(spr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, ap, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2276,11 +2401,15 @@ void wrap_dspr_(HostFunction& host, const void* caller, const char* uplo, const 
 }
 
 template <class P, class Int>
-void wrap_cblas_dspr(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x,
-    Int incx, typename P::scalar* ap) {
+void wrap_cblas_dspr(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
+    typename P::scalar* ap) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, ap);
+  if (any_null(alpha)) {
+    const PassedThrough within(spr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, ap);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Spr g;
   g.type = P::type;
@@ -2340,11 +2469,15 @@ void hpr_on_gpu(void* arguments, const runtime::Stream& stream, const void* cons
 }
 
 template <class P, class Int>
-void wrap_zhpr_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::real* alpha, const typename P::scalar* x,
-    const Int* incx, typename P::scalar* ap) {
+void wrap_zhpr_(AnyFunction host, const char* uplo, const Int* n, const typename P::real* alpha, const typename P::scalar* x, const Int* incx,
+    typename P::scalar* ap) {
   using Host = void(const char*, const Int*, const typename P::real*, const typename P::scalar*, const Int*, typename P::scalar*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, ap, 1);
+  if (any_null(uplo, n, alpha, incx)) {
+    const PassedThrough within(hpr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, ap, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
@@ -2368,11 +2501,15 @@ void wrap_zhpr_(HostFunction& host, const void* caller, const char* uplo, const 
 }
 
 template <class P, class Int>
-void wrap_cblas_zhpr(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::real alpha, const typename P::scalar* x,
-    Int incx, typename P::scalar* ap) {
+void wrap_cblas_zhpr(AnyFunction host, int order, int uplo, Int n, typename P::real alpha, const typename P::scalar* x, Int incx,
+    typename P::scalar* ap) {
   using Host = void(int, int, Int, typename P::real, const typename P::scalar*, Int, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, ap);
+  if (any_null(alpha)) {
+    const PassedThrough within(hpr_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, ap);
+  }
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   Hpr g;
   g.type = P::type;
@@ -2438,12 +2575,16 @@ void syr2_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dsyr2_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* x, const Int* incx, const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
+void wrap_dsyr2_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, const typename P::scalar*,
     const Int*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, y, incy, a, lda, 1);
+  if (any_null(uplo, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(syr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, y, incy, a, lda, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2472,11 +2613,15 @@ void wrap_dsyr2_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dsyr2(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x,
-    Int incx, const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
+void wrap_cblas_dsyr2(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
+    const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(syr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Syr2 g;
   g.type = P::type;
@@ -2546,12 +2691,16 @@ void her2_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_zher2_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* x, const Int* incx, const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
+void wrap_zher2_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    const typename P::scalar* y, const Int* incy, typename P::scalar* a, const Int* lda) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, const typename P::scalar*,
     const Int*, typename P::scalar*, const Int*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, y, incy, a, lda, 1);
+  if (any_null(uplo, n, alpha, incx, incy, lda)) {
+    const PassedThrough within(her2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, y, incy, a, lda, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2580,11 +2729,15 @@ void wrap_zher2_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_zher2(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x,
-    Int incx, const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
+void wrap_cblas_zher2(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
+    const typename P::scalar* y, Int incy, typename P::scalar* a, Int lda) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, y, incy, a, lda);
+  if (any_null(alpha)) {
+    const PassedThrough within(her2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, y, incy, a, lda);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Her2 g;
   g.type = P::type;
@@ -2652,12 +2805,16 @@ void spr2_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dspr2_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* x, const Int* incx, const typename P::scalar* y, const Int* incy, typename P::scalar* ap) {
+void wrap_dspr2_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    const typename P::scalar* y, const Int* incy, typename P::scalar* ap) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, const typename P::scalar*,
     const Int*, typename P::scalar*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, y, incy, ap, 1);
+  if (any_null(uplo, n, alpha, incx, incy)) {
+    const PassedThrough within(spr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, y, incy, ap, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2684,11 +2841,15 @@ void wrap_dspr2_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dspr2(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x,
-    Int incx, const typename P::scalar* y, Int incy, typename P::scalar* ap) {
+void wrap_cblas_dspr2(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
+    const typename P::scalar* y, Int incy, typename P::scalar* ap) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, y, incy, ap);
+  if (any_null(alpha)) {
+    const PassedThrough within(spr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, y, incy, ap);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Spr2 g;
   g.type = P::type;
@@ -2755,12 +2916,16 @@ void hpr2_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_zhpr2_(HostFunction& host, const void* caller, const char* uplo, const Int* n, const typename P::scalar* alpha,
-    const typename P::scalar* x, const Int* incx, const typename P::scalar* y, const Int* incy, typename P::scalar* ap) {
+void wrap_zhpr2_(AnyFunction host, const char* uplo, const Int* n, const typename P::scalar* alpha, const typename P::scalar* x, const Int* incx,
+    const typename P::scalar* y, const Int* incy, typename P::scalar* ap) {
   using Host = void(const char*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*, const typename P::scalar*,
     const Int*, typename P::scalar*, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, n, alpha, x, incx, y, incy, ap, 1);
+  if (any_null(uplo, n, alpha, incx, incy)) {
+    const PassedThrough within(hpr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, n, alpha, x, incx, y, incy, ap, 1);
+  }
   const char uplo_copy = *uplo;
   const Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
@@ -2787,11 +2952,15 @@ void wrap_zhpr2_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_zhpr2(HostFunction& host, const void* caller, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x,
-    Int incx, const typename P::scalar* y, Int incy, typename P::scalar* ap) {
+void wrap_cblas_zhpr2(AnyFunction host, int order, int uplo, Int n, typename P::value alpha, const typename P::scalar* x, Int incx,
+    const typename P::scalar* y, Int incy, typename P::scalar* ap) {
   using Host = void(int, int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::scalar*);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, n, alpha, x, incx, y, incy, ap);
+  if (any_null(alpha)) {
+    const PassedThrough within(hpr2_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, n, alpha, x, incx, y, incy, ap);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Hpr2 g;
   g.type = P::type;
@@ -2826,10 +2995,15 @@ using namespace semcache::blas;  // NOLINT(google-build-using-namespace): of thi
 #pragma GCC visibility push(default)
 extern "C" {
 #define SEMCACHE_DGEMV_(symbol, P, Int) \
-  void symbol(const char* trans, const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, \
-    const Int* incx, const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dgemv_<P, Int>(host, SEMCACHE_CALLER, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* trans, const void* m, const void* n, const P::scalar* alpha, const P::scalar* a, const void* lda, const P::scalar* x, \
+    const void* incx, const P::scalar* beta, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dgemv_<P, std::int64_t>(host.function, trans, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, a, integer<std::int64_t>(lda), \
+        x, integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_dgemv_<P, Int>(host.function, trans, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), x, integer<Int>(incx), beta, y, \
+        integer<Int>(incy)); \
   }
 SEMCACHE_DGEMV_(sgemv_, s_types, std::int32_t)
 SEMCACHE_DGEMV_(dgemv_, d_types, std::int32_t)
@@ -2844,10 +3018,15 @@ SEMCACHE_DGEMV_(scipy_dgemv_64_, d_types, std::int64_t)
 SEMCACHE_DGEMV_(scipy_cgemv_64_, c_types, std::int64_t)
 SEMCACHE_DGEMV_(scipy_zgemv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DGEMV(symbol, P, Int) \
-  void symbol(int order, int trans, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, \
-    P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dgemv<P, Int>(host, SEMCACHE_CALLER, order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int trans, std::int64_t m, std::int64_t n, P::value alpha, const P::scalar* a, std::int64_t lda, const P::scalar* x, \
+    std::int64_t incx, P::value beta, P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dgemv<P, std::int64_t>(host.function, order, trans, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, a, \
+        integer<std::int64_t>(lda), x, integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_cblas_dgemv<P, Int>(host.function, order, trans, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), x, \
+        integer<Int>(incx), beta, y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DGEMV(cblas_sgemv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DGEMV(cblas_dgemv, d_types, std::int32_t)
@@ -2862,10 +3041,15 @@ SEMCACHE_CBLAS_DGEMV(scipy_cblas_dgemv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DGEMV(scipy_cblas_cgemv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DGEMV(scipy_cblas_zgemv64_, z_types, std::int64_t)
 #define SEMCACHE_DGBMV_(symbol, P, Int) \
-  void symbol(const char* trans, const Int* m, const Int* n, const Int* kl, const Int* ku, const P::scalar* alpha, const P::scalar* a, \
-    const Int* lda, const P::scalar* x, const Int* incx, const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dgbmv_<P, Int>(host, SEMCACHE_CALLER, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* trans, const void* m, const void* n, const void* kl, const void* ku, const P::scalar* alpha, const P::scalar* a, \
+    const void* lda, const P::scalar* x, const void* incx, const P::scalar* beta, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dgbmv_<P, std::int64_t>(host.function, trans, integer<std::int64_t>(m), integer<std::int64_t>(n), integer<std::int64_t>(kl), \
+        integer<std::int64_t>(ku), alpha, a, integer<std::int64_t>(lda), x, integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_dgbmv_<P, Int>(host.function, trans, integer<Int>(m), integer<Int>(n), integer<Int>(kl), integer<Int>(ku), alpha, a, \
+        integer<Int>(lda), x, integer<Int>(incx), beta, y, integer<Int>(incy)); \
   }
 SEMCACHE_DGBMV_(sgbmv_, s_types, std::int32_t)
 SEMCACHE_DGBMV_(dgbmv_, d_types, std::int32_t)
@@ -2880,10 +3064,16 @@ SEMCACHE_DGBMV_(scipy_dgbmv_64_, d_types, std::int64_t)
 SEMCACHE_DGBMV_(scipy_cgbmv_64_, c_types, std::int64_t)
 SEMCACHE_DGBMV_(scipy_zgbmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DGBMV(symbol, P, Int) \
-  void symbol(int order, int trans, Int m, Int n, Int kl, Int ku, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, \
-    P::value beta, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dgbmv<P, Int>(host, SEMCACHE_CALLER, order, trans, m, n, kl, ku, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int trans, std::int64_t m, std::int64_t n, std::int64_t kl, std::int64_t ku, P::value alpha, const P::scalar* a, \
+    std::int64_t lda, const P::scalar* x, std::int64_t incx, P::value beta, P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dgbmv<P, std::int64_t>(host.function, order, trans, integer<std::int64_t>(m), integer<std::int64_t>(n), \
+        integer<std::int64_t>(kl), integer<std::int64_t>(ku), alpha, a, integer<std::int64_t>(lda), x, integer<std::int64_t>(incx), beta, y, \
+        integer<std::int64_t>(incy)); \
+    return wrap_cblas_dgbmv<P, Int>(host.function, order, trans, integer<Int>(m), integer<Int>(n), integer<Int>(kl), integer<Int>(ku), alpha, a, \
+        integer<Int>(lda), x, integer<Int>(incx), beta, y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DGBMV(cblas_sgbmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DGBMV(cblas_dgbmv, d_types, std::int32_t)
@@ -2898,10 +3088,15 @@ SEMCACHE_CBLAS_DGBMV(scipy_cblas_dgbmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DGBMV(scipy_cblas_cgbmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DGBMV(scipy_cblas_zgbmv64_, z_types, std::int64_t)
 #define SEMCACHE_DSYMV_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, const Int* incx, \
-    const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsymv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* a, const void* lda, const P::scalar* x, const void* incx, \
+    const P::scalar* beta, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dsymv_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, a, integer<std::int64_t>(lda), x, \
+        integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_dsymv_<P, Int>(host.function, uplo, integer<Int>(n), alpha, a, integer<Int>(lda), x, integer<Int>(incx), beta, y, \
+        integer<Int>(incy)); \
   }
 SEMCACHE_DSYMV_(ssymv_, s_types, std::int32_t)
 SEMCACHE_DSYMV_(dsymv_, d_types, std::int32_t)
@@ -2910,10 +3105,15 @@ SEMCACHE_DSYMV_(dsymv_64_, d_types, std::int64_t)
 SEMCACHE_DSYMV_(scipy_ssymv_64_, s_types, std::int64_t)
 SEMCACHE_DSYMV_(scipy_dsymv_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYMV(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, P::scalar* y, \
-    Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsymv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* a, std::int64_t lda, const P::scalar* x, std::int64_t incx, \
+    P::value beta, P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dsymv<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, a, integer<std::int64_t>(lda), x, \
+        integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_cblas_dsymv<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, a, integer<Int>(lda), x, integer<Int>(incx), beta, y, \
+        integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DSYMV(cblas_ssymv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYMV(cblas_dsymv, d_types, std::int32_t)
@@ -2922,10 +3122,15 @@ SEMCACHE_CBLAS_DSYMV(cblas_dsymv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYMV(scipy_cblas_ssymv64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSYMV(scipy_cblas_dsymv64_, d_types, std::int64_t)
 #define SEMCACHE_ZHEMV_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, const Int* incx, \
-    const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhemv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* a, const void* lda, const P::scalar* x, const void* incx, \
+    const P::scalar* beta, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zhemv_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, a, integer<std::int64_t>(lda), x, \
+        integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_zhemv_<P, Int>(host.function, uplo, integer<Int>(n), alpha, a, integer<Int>(lda), x, integer<Int>(incx), beta, y, \
+        integer<Int>(incy)); \
   }
 SEMCACHE_ZHEMV_(chemv_, c_types, std::int32_t)
 SEMCACHE_ZHEMV_(zhemv_, z_types, std::int32_t)
@@ -2934,10 +3139,15 @@ SEMCACHE_ZHEMV_(zhemv_64_, z_types, std::int64_t)
 SEMCACHE_ZHEMV_(scipy_chemv_64_, c_types, std::int64_t)
 SEMCACHE_ZHEMV_(scipy_zhemv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHEMV(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, P::scalar* y, \
-    Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhemv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* a, std::int64_t lda, const P::scalar* x, std::int64_t incx, \
+    P::value beta, P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zhemv<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, a, integer<std::int64_t>(lda), x, \
+        integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_cblas_zhemv<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, a, integer<Int>(lda), x, integer<Int>(incx), beta, y, \
+        integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_ZHEMV(cblas_chemv, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHEMV(cblas_zhemv, z_types, std::int32_t)
@@ -2946,10 +3156,15 @@ SEMCACHE_CBLAS_ZHEMV(cblas_zhemv64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHEMV(scipy_cblas_chemv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHEMV(scipy_cblas_zhemv64_, z_types, std::int64_t)
 #define SEMCACHE_DSBMV_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, \
-    const Int* incx, const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsbmv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const void* k, const P::scalar* alpha, const P::scalar* a, const void* lda, const P::scalar* x, \
+    const void* incx, const P::scalar* beta, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dsbmv_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, integer<std::int64_t>(lda), \
+        x, integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_dsbmv_<P, Int>(host.function, uplo, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), x, integer<Int>(incx), beta, y, \
+        integer<Int>(incy)); \
   }
 SEMCACHE_DSBMV_(ssbmv_, s_types, std::int32_t)
 SEMCACHE_DSBMV_(dsbmv_, d_types, std::int32_t)
@@ -2958,10 +3173,15 @@ SEMCACHE_DSBMV_(dsbmv_64_, d_types, std::int64_t)
 SEMCACHE_DSBMV_(scipy_ssbmv_64_, s_types, std::int64_t)
 SEMCACHE_DSBMV_(scipy_dsbmv_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSBMV(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, \
-    P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsbmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, std::int64_t k, P::value alpha, const P::scalar* a, std::int64_t lda, const P::scalar* x, \
+    std::int64_t incx, P::value beta, P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dsbmv<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), x, integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_cblas_dsbmv<P, Int>(host.function, order, uplo, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), x, \
+        integer<Int>(incx), beta, y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DSBMV(cblas_ssbmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSBMV(cblas_dsbmv, d_types, std::int32_t)
@@ -2970,10 +3190,15 @@ SEMCACHE_CBLAS_DSBMV(cblas_dsbmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSBMV(scipy_cblas_ssbmv64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSBMV(scipy_cblas_dsbmv64_, d_types, std::int64_t)
 #define SEMCACHE_ZHBMV_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, const P::scalar* x, \
-    const Int* incx, const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhbmv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const void* k, const P::scalar* alpha, const P::scalar* a, const void* lda, const P::scalar* x, \
+    const void* incx, const P::scalar* beta, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zhbmv_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, integer<std::int64_t>(lda), \
+        x, integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_zhbmv_<P, Int>(host.function, uplo, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), x, integer<Int>(incx), beta, y, \
+        integer<Int>(incy)); \
   }
 SEMCACHE_ZHBMV_(chbmv_, c_types, std::int32_t)
 SEMCACHE_ZHBMV_(zhbmv_, z_types, std::int32_t)
@@ -2982,10 +3207,15 @@ SEMCACHE_ZHBMV_(zhbmv_64_, z_types, std::int64_t)
 SEMCACHE_ZHBMV_(scipy_chbmv_64_, c_types, std::int64_t)
 SEMCACHE_ZHBMV_(scipy_zhbmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHBMV(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* x, Int incx, P::value beta, \
-    P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhbmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, k, alpha, a, lda, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, std::int64_t k, P::value alpha, const P::scalar* a, std::int64_t lda, const P::scalar* x, \
+    std::int64_t incx, P::value beta, P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zhbmv<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), x, integer<std::int64_t>(incx), beta, y, integer<std::int64_t>(incy)); \
+    return wrap_cblas_zhbmv<P, Int>(host.function, order, uplo, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), x, \
+        integer<Int>(incx), beta, y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_ZHBMV(cblas_chbmv, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHBMV(cblas_zhbmv, z_types, std::int32_t)
@@ -2994,10 +3224,14 @@ SEMCACHE_CBLAS_ZHBMV(cblas_zhbmv64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHBMV(scipy_cblas_chbmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHBMV(scipy_cblas_zhbmv64_, z_types, std::int64_t)
 #define SEMCACHE_DSPMV_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* ap, const P::scalar* x, const Int* incx, \
-    const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_dspmv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, ap, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* ap, const P::scalar* x, const void* incx, \
+    const P::scalar* beta, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dspmv_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, ap, x, integer<std::int64_t>(incx), beta, y, \
+        integer<std::int64_t>(incy)); \
+    return wrap_dspmv_<P, Int>(host.function, uplo, integer<Int>(n), alpha, ap, x, integer<Int>(incx), beta, y, integer<Int>(incy)); \
   }
 SEMCACHE_DSPMV_(sspmv_, s_types, std::int32_t)
 SEMCACHE_DSPMV_(dspmv_, d_types, std::int32_t)
@@ -3006,9 +3240,14 @@ SEMCACHE_DSPMV_(dspmv_64_, d_types, std::int64_t)
 SEMCACHE_DSPMV_(scipy_sspmv_64_, s_types, std::int64_t)
 SEMCACHE_DSPMV_(scipy_dspmv_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSPMV(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* ap, const P::scalar* x, Int incx, P::value beta, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dspmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, ap, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* ap, const P::scalar* x, std::int64_t incx, P::value beta, \
+    P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dspmv<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, ap, x, integer<std::int64_t>(incx), beta, y, \
+        integer<std::int64_t>(incy)); \
+    return wrap_cblas_dspmv<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, ap, x, integer<Int>(incx), beta, y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_DSPMV(cblas_sspmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSPMV(cblas_dspmv, d_types, std::int32_t)
@@ -3017,10 +3256,14 @@ SEMCACHE_CBLAS_DSPMV(cblas_dspmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSPMV(scipy_cblas_sspmv64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSPMV(scipy_cblas_dspmv64_, d_types, std::int64_t)
 #define SEMCACHE_ZHPMV_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* ap, const P::scalar* x, const Int* incx, \
-    const P::scalar* beta, P::scalar* y, const Int* incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhpmv_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, ap, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* ap, const P::scalar* x, const void* incx, \
+    const P::scalar* beta, P::scalar* y, const void* incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zhpmv_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, ap, x, integer<std::int64_t>(incx), beta, y, \
+        integer<std::int64_t>(incy)); \
+    return wrap_zhpmv_<P, Int>(host.function, uplo, integer<Int>(n), alpha, ap, x, integer<Int>(incx), beta, y, integer<Int>(incy)); \
   }
 SEMCACHE_ZHPMV_(chpmv_, c_types, std::int32_t)
 SEMCACHE_ZHPMV_(zhpmv_, z_types, std::int32_t)
@@ -3029,9 +3272,14 @@ SEMCACHE_ZHPMV_(zhpmv_64_, z_types, std::int64_t)
 SEMCACHE_ZHPMV_(scipy_chpmv_64_, c_types, std::int64_t)
 SEMCACHE_ZHPMV_(scipy_zhpmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHPMV(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* ap, const P::scalar* x, Int incx, P::value beta, P::scalar* y, Int incy) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhpmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, ap, x, incx, beta, y, incy); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* ap, const P::scalar* x, std::int64_t incx, P::value beta, \
+    P::scalar* y, std::int64_t incy) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zhpmv<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, ap, x, integer<std::int64_t>(incx), beta, y, \
+        integer<std::int64_t>(incy)); \
+    return wrap_cblas_zhpmv<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, ap, x, integer<Int>(incx), beta, y, integer<Int>(incy)); \
   }
 SEMCACHE_CBLAS_ZHPMV(cblas_chpmv, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHPMV(cblas_zhpmv, z_types, std::int32_t)
@@ -3040,10 +3288,14 @@ SEMCACHE_CBLAS_ZHPMV(cblas_zhpmv64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHPMV(scipy_cblas_chpmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHPMV(scipy_cblas_zhpmv64_, z_types, std::int64_t)
 #define SEMCACHE_DTRMV_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const P::scalar* a, const Int* lda, P::scalar* x, \
-    const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtrmv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, a, lda, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const char* diag, const void* n, const P::scalar* a, const void* lda, P::scalar* x, \
+    const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dtrmv_<P, std::int64_t>(host.function, uplo, trans, diag, integer<std::int64_t>(n), a, integer<std::int64_t>(lda), x, \
+        integer<std::int64_t>(incx)); \
+    return wrap_dtrmv_<P, Int>(host.function, uplo, trans, diag, integer<Int>(n), a, integer<Int>(lda), x, integer<Int>(incx)); \
   }
 SEMCACHE_DTRMV_(strmv_, s_types, std::int32_t)
 SEMCACHE_DTRMV_(dtrmv_, d_types, std::int32_t)
@@ -3058,9 +3310,13 @@ SEMCACHE_DTRMV_(scipy_dtrmv_64_, d_types, std::int64_t)
 SEMCACHE_DTRMV_(scipy_ctrmv_64_, c_types, std::int64_t)
 SEMCACHE_DTRMV_(scipy_ztrmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTRMV(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, int diag, Int n, const P::scalar* a, Int lda, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtrmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, a, lda, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, int diag, std::int64_t n, const P::scalar* a, std::int64_t lda, P::scalar* x, std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dtrmv<P, std::int64_t>(host.function, order, uplo, trans, diag, integer<std::int64_t>(n), a, integer<std::int64_t>(lda), x, \
+        integer<std::int64_t>(incx)); \
+    return wrap_cblas_dtrmv<P, Int>(host.function, order, uplo, trans, diag, integer<Int>(n), a, integer<Int>(lda), x, integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_DTRMV(cblas_strmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTRMV(cblas_dtrmv, d_types, std::int32_t)
@@ -3075,10 +3331,14 @@ SEMCACHE_CBLAS_DTRMV(scipy_cblas_dtrmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTRMV(scipy_cblas_ctrmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTRMV(scipy_cblas_ztrmv64_, z_types, std::int64_t)
 #define SEMCACHE_DTBMV_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const Int* k, const P::scalar* a, const Int* lda, P::scalar* x, \
-    const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtbmv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, k, a, lda, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const char* diag, const void* n, const void* k, const P::scalar* a, const void* lda, \
+    P::scalar* x, const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dtbmv_<P, std::int64_t>(host.function, uplo, trans, diag, integer<std::int64_t>(n), integer<std::int64_t>(k), a, \
+        integer<std::int64_t>(lda), x, integer<std::int64_t>(incx)); \
+    return wrap_dtbmv_<P, Int>(host.function, uplo, trans, diag, integer<Int>(n), integer<Int>(k), a, integer<Int>(lda), x, integer<Int>(incx)); \
   }
 SEMCACHE_DTBMV_(stbmv_, s_types, std::int32_t)
 SEMCACHE_DTBMV_(dtbmv_, d_types, std::int32_t)
@@ -3093,9 +3353,15 @@ SEMCACHE_DTBMV_(scipy_dtbmv_64_, d_types, std::int64_t)
 SEMCACHE_DTBMV_(scipy_ctbmv_64_, c_types, std::int64_t)
 SEMCACHE_DTBMV_(scipy_ztbmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTBMV(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, int diag, Int n, Int k, const P::scalar* a, Int lda, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtbmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, k, a, lda, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, int diag, std::int64_t n, std::int64_t k, const P::scalar* a, std::int64_t lda, P::scalar* x, \
+    std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dtbmv<P, std::int64_t>(host.function, order, uplo, trans, diag, integer<std::int64_t>(n), integer<std::int64_t>(k), a, \
+        integer<std::int64_t>(lda), x, integer<std::int64_t>(incx)); \
+    return wrap_cblas_dtbmv<P, Int>(host.function, order, uplo, trans, diag, integer<Int>(n), integer<Int>(k), a, integer<Int>(lda), x, \
+        integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_DTBMV(cblas_stbmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTBMV(cblas_dtbmv, d_types, std::int32_t)
@@ -3110,9 +3376,12 @@ SEMCACHE_CBLAS_DTBMV(scipy_cblas_dtbmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTBMV(scipy_cblas_ctbmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTBMV(scipy_cblas_ztbmv64_, z_types, std::int64_t)
 #define SEMCACHE_DTPMV_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const P::scalar* ap, P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtpmv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, ap, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const char* diag, const void* n, const P::scalar* ap, P::scalar* x, const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dtpmv_<P, std::int64_t>(host.function, uplo, trans, diag, integer<std::int64_t>(n), ap, x, integer<std::int64_t>(incx)); \
+    return wrap_dtpmv_<P, Int>(host.function, uplo, trans, diag, integer<Int>(n), ap, x, integer<Int>(incx)); \
   }
 SEMCACHE_DTPMV_(stpmv_, s_types, std::int32_t)
 SEMCACHE_DTPMV_(dtpmv_, d_types, std::int32_t)
@@ -3127,9 +3396,12 @@ SEMCACHE_DTPMV_(scipy_dtpmv_64_, d_types, std::int64_t)
 SEMCACHE_DTPMV_(scipy_ctpmv_64_, c_types, std::int64_t)
 SEMCACHE_DTPMV_(scipy_ztpmv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTPMV(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, int diag, Int n, const P::scalar* ap, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtpmv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, ap, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, int diag, std::int64_t n, const P::scalar* ap, P::scalar* x, std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dtpmv<P, std::int64_t>(host.function, order, uplo, trans, diag, integer<std::int64_t>(n), ap, x, integer<std::int64_t>(incx)); \
+    return wrap_cblas_dtpmv<P, Int>(host.function, order, uplo, trans, diag, integer<Int>(n), ap, x, integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_DTPMV(cblas_stpmv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTPMV(cblas_dtpmv, d_types, std::int32_t)
@@ -3144,10 +3416,14 @@ SEMCACHE_CBLAS_DTPMV(scipy_cblas_dtpmv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTPMV(scipy_cblas_ctpmv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTPMV(scipy_cblas_ztpmv64_, z_types, std::int64_t)
 #define SEMCACHE_DTRSV_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const P::scalar* a, const Int* lda, P::scalar* x, \
-    const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtrsv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, a, lda, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const char* diag, const void* n, const P::scalar* a, const void* lda, P::scalar* x, \
+    const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dtrsv_<P, std::int64_t>(host.function, uplo, trans, diag, integer<std::int64_t>(n), a, integer<std::int64_t>(lda), x, \
+        integer<std::int64_t>(incx)); \
+    return wrap_dtrsv_<P, Int>(host.function, uplo, trans, diag, integer<Int>(n), a, integer<Int>(lda), x, integer<Int>(incx)); \
   }
 SEMCACHE_DTRSV_(strsv_, s_types, std::int32_t)
 SEMCACHE_DTRSV_(dtrsv_, d_types, std::int32_t)
@@ -3162,9 +3438,13 @@ SEMCACHE_DTRSV_(scipy_dtrsv_64_, d_types, std::int64_t)
 SEMCACHE_DTRSV_(scipy_ctrsv_64_, c_types, std::int64_t)
 SEMCACHE_DTRSV_(scipy_ztrsv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTRSV(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, int diag, Int n, const P::scalar* a, Int lda, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtrsv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, a, lda, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, int diag, std::int64_t n, const P::scalar* a, std::int64_t lda, P::scalar* x, std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dtrsv<P, std::int64_t>(host.function, order, uplo, trans, diag, integer<std::int64_t>(n), a, integer<std::int64_t>(lda), x, \
+        integer<std::int64_t>(incx)); \
+    return wrap_cblas_dtrsv<P, Int>(host.function, order, uplo, trans, diag, integer<Int>(n), a, integer<Int>(lda), x, integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_DTRSV(cblas_strsv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTRSV(cblas_dtrsv, d_types, std::int32_t)
@@ -3179,10 +3459,14 @@ SEMCACHE_CBLAS_DTRSV(scipy_cblas_dtrsv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTRSV(scipy_cblas_ctrsv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTRSV(scipy_cblas_ztrsv64_, z_types, std::int64_t)
 #define SEMCACHE_DTBSV_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const Int* k, const P::scalar* a, const Int* lda, P::scalar* x, \
-    const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtbsv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, k, a, lda, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const char* diag, const void* n, const void* k, const P::scalar* a, const void* lda, \
+    P::scalar* x, const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dtbsv_<P, std::int64_t>(host.function, uplo, trans, diag, integer<std::int64_t>(n), integer<std::int64_t>(k), a, \
+        integer<std::int64_t>(lda), x, integer<std::int64_t>(incx)); \
+    return wrap_dtbsv_<P, Int>(host.function, uplo, trans, diag, integer<Int>(n), integer<Int>(k), a, integer<Int>(lda), x, integer<Int>(incx)); \
   }
 SEMCACHE_DTBSV_(stbsv_, s_types, std::int32_t)
 SEMCACHE_DTBSV_(dtbsv_, d_types, std::int32_t)
@@ -3197,9 +3481,15 @@ SEMCACHE_DTBSV_(scipy_dtbsv_64_, d_types, std::int64_t)
 SEMCACHE_DTBSV_(scipy_ctbsv_64_, c_types, std::int64_t)
 SEMCACHE_DTBSV_(scipy_ztbsv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTBSV(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, int diag, Int n, Int k, const P::scalar* a, Int lda, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtbsv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, k, a, lda, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, int diag, std::int64_t n, std::int64_t k, const P::scalar* a, std::int64_t lda, P::scalar* x, \
+    std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dtbsv<P, std::int64_t>(host.function, order, uplo, trans, diag, integer<std::int64_t>(n), integer<std::int64_t>(k), a, \
+        integer<std::int64_t>(lda), x, integer<std::int64_t>(incx)); \
+    return wrap_cblas_dtbsv<P, Int>(host.function, order, uplo, trans, diag, integer<Int>(n), integer<Int>(k), a, integer<Int>(lda), x, \
+        integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_DTBSV(cblas_stbsv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTBSV(cblas_dtbsv, d_types, std::int32_t)
@@ -3214,9 +3504,12 @@ SEMCACHE_CBLAS_DTBSV(scipy_cblas_dtbsv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTBSV(scipy_cblas_ctbsv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTBSV(scipy_cblas_ztbsv64_, z_types, std::int64_t)
 #define SEMCACHE_DTPSV_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const char* diag, const Int* n, const P::scalar* ap, P::scalar* x, const Int* incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtpsv_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, diag, n, ap, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const char* diag, const void* n, const P::scalar* ap, P::scalar* x, const void* incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dtpsv_<P, std::int64_t>(host.function, uplo, trans, diag, integer<std::int64_t>(n), ap, x, integer<std::int64_t>(incx)); \
+    return wrap_dtpsv_<P, Int>(host.function, uplo, trans, diag, integer<Int>(n), ap, x, integer<Int>(incx)); \
   }
 SEMCACHE_DTPSV_(stpsv_, s_types, std::int32_t)
 SEMCACHE_DTPSV_(dtpsv_, d_types, std::int32_t)
@@ -3231,9 +3524,12 @@ SEMCACHE_DTPSV_(scipy_dtpsv_64_, d_types, std::int64_t)
 SEMCACHE_DTPSV_(scipy_ctpsv_64_, c_types, std::int64_t)
 SEMCACHE_DTPSV_(scipy_ztpsv_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTPSV(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, int diag, Int n, const P::scalar* ap, P::scalar* x, Int incx) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtpsv<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, diag, n, ap, x, incx); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, int diag, std::int64_t n, const P::scalar* ap, P::scalar* x, std::int64_t incx) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dtpsv<P, std::int64_t>(host.function, order, uplo, trans, diag, integer<std::int64_t>(n), ap, x, integer<std::int64_t>(incx)); \
+    return wrap_cblas_dtpsv<P, Int>(host.function, order, uplo, trans, diag, integer<Int>(n), ap, x, integer<Int>(incx)); \
   }
 SEMCACHE_CBLAS_DTPSV(cblas_stpsv, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTPSV(cblas_dtpsv, d_types, std::int32_t)
@@ -3248,10 +3544,15 @@ SEMCACHE_CBLAS_DTPSV(scipy_cblas_dtpsv64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTPSV(scipy_cblas_ctpsv64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTPSV(scipy_cblas_ztpsv64_, z_types, std::int64_t)
 #define SEMCACHE_DGER_(symbol, P, Int) \
-  void symbol(const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
-    P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_dger_<P, Int>(host, SEMCACHE_CALLER, m, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* m, const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy, \
+    P::scalar* a, const void* lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dger_<P, std::int64_t>(host.function, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_dger_<P, Int>(host.function, integer<Int>(m), integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, \
+        integer<Int>(lda)); \
   }
 SEMCACHE_DGER_(sger_, s_types, std::int32_t)
 SEMCACHE_DGER_(dger_, d_types, std::int32_t)
@@ -3260,9 +3561,15 @@ SEMCACHE_DGER_(dger_64_, d_types, std::int64_t)
 SEMCACHE_DGER_(scipy_sger_64_, s_types, std::int64_t)
 SEMCACHE_DGER_(scipy_dger_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DGER(symbol, P, Int) \
-  void symbol(int order, Int m, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dger<P, Int>(host, SEMCACHE_CALLER, order, m, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, std::int64_t m, std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, const P::scalar* y, \
+    std::int64_t incy, P::scalar* a, std::int64_t lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dger<P, std::int64_t>(host.function, order, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, x, \
+        integer<std::int64_t>(incx), y, integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_cblas_dger<P, Int>(host.function, order, integer<Int>(m), integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, \
+        integer<Int>(lda)); \
   }
 SEMCACHE_CBLAS_DGER(cblas_sger, s_types, std::int32_t)
 SEMCACHE_CBLAS_DGER(cblas_dger, d_types, std::int32_t)
@@ -3271,10 +3578,15 @@ SEMCACHE_CBLAS_DGER(cblas_dger64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DGER(scipy_cblas_sger64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DGER(scipy_cblas_dger64_, d_types, std::int64_t)
 #define SEMCACHE_ZGERU_(symbol, P, Int) \
-  void symbol(const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
-    P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_zgeru_<P, Int>(host, SEMCACHE_CALLER, m, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* m, const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy, \
+    P::scalar* a, const void* lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zgeru_<P, std::int64_t>(host.function, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_zgeru_<P, Int>(host.function, integer<Int>(m), integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, \
+        integer<Int>(lda)); \
   }
 SEMCACHE_ZGERU_(cgeru_, c_types, std::int32_t)
 SEMCACHE_ZGERU_(zgeru_, z_types, std::int32_t)
@@ -3283,9 +3595,15 @@ SEMCACHE_ZGERU_(zgeru_64_, z_types, std::int64_t)
 SEMCACHE_ZGERU_(scipy_cgeru_64_, c_types, std::int64_t)
 SEMCACHE_ZGERU_(scipy_zgeru_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZGERU(symbol, P, Int) \
-  void symbol(int order, Int m, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zgeru<P, Int>(host, SEMCACHE_CALLER, order, m, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, std::int64_t m, std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, const P::scalar* y, \
+    std::int64_t incy, P::scalar* a, std::int64_t lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zgeru<P, std::int64_t>(host.function, order, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, x, \
+        integer<std::int64_t>(incx), y, integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_cblas_zgeru<P, Int>(host.function, order, integer<Int>(m), integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, \
+        integer<Int>(lda)); \
   }
 SEMCACHE_CBLAS_ZGERU(cblas_cgeru, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZGERU(cblas_zgeru, z_types, std::int32_t)
@@ -3294,10 +3612,15 @@ SEMCACHE_CBLAS_ZGERU(cblas_zgeru64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZGERU(scipy_cblas_cgeru64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZGERU(scipy_cblas_zgeru64_, z_types, std::int64_t)
 #define SEMCACHE_ZGERC_(symbol, P, Int) \
-  void symbol(const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
-    P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_zgerc_<P, Int>(host, SEMCACHE_CALLER, m, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const void* m, const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy, \
+    P::scalar* a, const void* lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zgerc_<P, std::int64_t>(host.function, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_zgerc_<P, Int>(host.function, integer<Int>(m), integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, \
+        integer<Int>(lda)); \
   }
 SEMCACHE_ZGERC_(cgerc_, c_types, std::int32_t)
 SEMCACHE_ZGERC_(zgerc_, z_types, std::int32_t)
@@ -3306,9 +3629,15 @@ SEMCACHE_ZGERC_(zgerc_64_, z_types, std::int64_t)
 SEMCACHE_ZGERC_(scipy_cgerc_64_, c_types, std::int64_t)
 SEMCACHE_ZGERC_(scipy_zgerc_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZGERC(symbol, P, Int) \
-  void symbol(int order, Int m, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zgerc<P, Int>(host, SEMCACHE_CALLER, order, m, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, std::int64_t m, std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, const P::scalar* y, \
+    std::int64_t incy, P::scalar* a, std::int64_t lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zgerc<P, std::int64_t>(host.function, order, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, x, \
+        integer<std::int64_t>(incx), y, integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_cblas_zgerc<P, Int>(host.function, order, integer<Int>(m), integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, \
+        integer<Int>(lda)); \
   }
 SEMCACHE_CBLAS_ZGERC(cblas_cgerc, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZGERC(cblas_zgerc, z_types, std::int32_t)
@@ -3317,9 +3646,13 @@ SEMCACHE_CBLAS_ZGERC(cblas_zgerc64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZGERC(scipy_cblas_cgerc64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZGERC(scipy_cblas_zgerc64_, z_types, std::int64_t)
 #define SEMCACHE_DSYR_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsyr_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, P::scalar* a, const void* lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dsyr_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), a, \
+        integer<std::int64_t>(lda)); \
+    return wrap_dsyr_<P, Int>(host.function, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), a, integer<Int>(lda)); \
   }
 SEMCACHE_DSYR_(ssyr_, s_types, std::int32_t)
 SEMCACHE_DSYR_(dsyr_, d_types, std::int32_t)
@@ -3328,9 +3661,13 @@ SEMCACHE_DSYR_(dsyr_64_, d_types, std::int64_t)
 SEMCACHE_DSYR_(scipy_ssyr_64_, s_types, std::int64_t)
 SEMCACHE_DSYR_(scipy_dsyr_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYR(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsyr<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, P::scalar* a, std::int64_t lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dsyr<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), a, \
+        integer<std::int64_t>(lda)); \
+    return wrap_cblas_dsyr<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), a, integer<Int>(lda)); \
   }
 SEMCACHE_CBLAS_DSYR(cblas_ssyr, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYR(cblas_dsyr, d_types, std::int32_t)
@@ -3339,9 +3676,13 @@ SEMCACHE_CBLAS_DSYR(cblas_dsyr64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR(scipy_cblas_ssyr64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR(scipy_cblas_dsyr64_, d_types, std::int64_t)
 #define SEMCACHE_ZHER_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::real* alpha, const P::scalar* x, const Int* incx, P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_zher_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::real* alpha, const P::scalar* x, const void* incx, P::scalar* a, const void* lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zher_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), a, \
+        integer<std::int64_t>(lda)); \
+    return wrap_zher_<P, Int>(host.function, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), a, integer<Int>(lda)); \
   }
 SEMCACHE_ZHER_(cher_, c_types, std::int32_t)
 SEMCACHE_ZHER_(zher_, z_types, std::int32_t)
@@ -3350,9 +3691,13 @@ SEMCACHE_ZHER_(zher_64_, z_types, std::int64_t)
 SEMCACHE_ZHER_(scipy_cher_64_, c_types, std::int64_t)
 SEMCACHE_ZHER_(scipy_zher_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHER(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::real alpha, const P::scalar* x, Int incx, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zher<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::real alpha, const P::scalar* x, std::int64_t incx, P::scalar* a, std::int64_t lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zher<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), a, \
+        integer<std::int64_t>(lda)); \
+    return wrap_cblas_zher<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), a, integer<Int>(lda)); \
   }
 SEMCACHE_CBLAS_ZHER(cblas_cher, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHER(cblas_zher, z_types, std::int32_t)
@@ -3361,9 +3706,12 @@ SEMCACHE_CBLAS_ZHER(cblas_zher64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER(scipy_cblas_cher64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER(scipy_cblas_zher64_, z_types, std::int64_t)
 #define SEMCACHE_DSPR_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_dspr_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, ap); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, P::scalar* ap) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dspr_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), ap); \
+    return wrap_dspr_<P, Int>(host.function, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), ap); \
   }
 SEMCACHE_DSPR_(sspr_, s_types, std::int32_t)
 SEMCACHE_DSPR_(dspr_, d_types, std::int32_t)
@@ -3372,9 +3720,12 @@ SEMCACHE_DSPR_(dspr_64_, d_types, std::int64_t)
 SEMCACHE_DSPR_(scipy_sspr_64_, s_types, std::int64_t)
 SEMCACHE_DSPR_(scipy_dspr_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSPR(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dspr<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, ap); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, P::scalar* ap) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dspr<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), ap); \
+    return wrap_cblas_dspr<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), ap); \
   }
 SEMCACHE_CBLAS_DSPR(cblas_sspr, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSPR(cblas_dspr, d_types, std::int32_t)
@@ -3383,9 +3734,12 @@ SEMCACHE_CBLAS_DSPR(cblas_dspr64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSPR(scipy_cblas_sspr64_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSPR(scipy_cblas_dspr64_, d_types, std::int64_t)
 #define SEMCACHE_ZHPR_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::real* alpha, const P::scalar* x, const Int* incx, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhpr_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, ap); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::real* alpha, const P::scalar* x, const void* incx, P::scalar* ap) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zhpr_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), ap); \
+    return wrap_zhpr_<P, Int>(host.function, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), ap); \
   }
 SEMCACHE_ZHPR_(chpr_, c_types, std::int32_t)
 SEMCACHE_ZHPR_(zhpr_, z_types, std::int32_t)
@@ -3394,9 +3748,12 @@ SEMCACHE_ZHPR_(zhpr_64_, z_types, std::int64_t)
 SEMCACHE_ZHPR_(scipy_chpr_64_, c_types, std::int64_t)
 SEMCACHE_ZHPR_(scipy_zhpr_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHPR(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::real alpha, const P::scalar* x, Int incx, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhpr<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, ap); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::real alpha, const P::scalar* x, std::int64_t incx, P::scalar* ap) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zhpr<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), ap); \
+    return wrap_cblas_zhpr<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), ap); \
   }
 SEMCACHE_CBLAS_ZHPR(cblas_chpr, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHPR(cblas_zhpr, z_types, std::int32_t)
@@ -3405,10 +3762,14 @@ SEMCACHE_CBLAS_ZHPR(cblas_zhpr64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHPR(scipy_cblas_chpr64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHPR(scipy_cblas_zhpr64_, z_types, std::int64_t)
 #define SEMCACHE_DSYR2_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
-    P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsyr2_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy, \
+    P::scalar* a, const void* lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dsyr2_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_dsyr2_<P, Int>(host.function, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, integer<Int>(lda)); \
   }
 SEMCACHE_DSYR2_(ssyr2_, s_types, std::int32_t)
 SEMCACHE_DSYR2_(dsyr2_, d_types, std::int32_t)
@@ -3417,9 +3778,15 @@ SEMCACHE_DSYR2_(dsyr2_64_, d_types, std::int64_t)
 SEMCACHE_DSYR2_(scipy_ssyr2_64_, s_types, std::int64_t)
 SEMCACHE_DSYR2_(scipy_dsyr2_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYR2(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsyr2<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, const P::scalar* y, std::int64_t incy, \
+    P::scalar* a, std::int64_t lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dsyr2<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_cblas_dsyr2<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, \
+        integer<Int>(lda)); \
   }
 SEMCACHE_CBLAS_DSYR2(cblas_ssyr2, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYR2(cblas_dsyr2, d_types, std::int32_t)
@@ -3428,10 +3795,14 @@ SEMCACHE_CBLAS_DSYR2(cblas_dsyr264_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR2(scipy_cblas_ssyr264_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR2(scipy_cblas_dsyr264_, d_types, std::int64_t)
 #define SEMCACHE_ZHER2_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
-    P::scalar* a, const Int* lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_zher2_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy, \
+    P::scalar* a, const void* lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zher2_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_zher2_<P, Int>(host.function, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, integer<Int>(lda)); \
   }
 SEMCACHE_ZHER2_(cher2_, c_types, std::int32_t)
 SEMCACHE_ZHER2_(zher2_, z_types, std::int32_t)
@@ -3440,9 +3811,15 @@ SEMCACHE_ZHER2_(zher2_64_, z_types, std::int64_t)
 SEMCACHE_ZHER2_(scipy_cher2_64_, c_types, std::int64_t)
 SEMCACHE_ZHER2_(scipy_zher2_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHER2(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* a, Int lda) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zher2<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, a, lda); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, const P::scalar* y, std::int64_t incy, \
+    P::scalar* a, std::int64_t lda) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zher2<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), a, integer<std::int64_t>(lda)); \
+    return wrap_cblas_zher2<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), a, \
+        integer<Int>(lda)); \
   }
 SEMCACHE_CBLAS_ZHER2(cblas_cher2, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHER2(cblas_zher2, z_types, std::int32_t)
@@ -3451,10 +3828,14 @@ SEMCACHE_CBLAS_ZHER2(cblas_zher264_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER2(scipy_cblas_cher264_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER2(scipy_cblas_zher264_, z_types, std::int64_t)
 #define SEMCACHE_DSPR2_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy, \
     P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_dspr2_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, ap); \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dspr2_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), ap); \
+    return wrap_dspr2_<P, Int>(host.function, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), ap); \
   }
 SEMCACHE_DSPR2_(sspr2_, s_types, std::int32_t)
 SEMCACHE_DSPR2_(dspr2_, d_types, std::int32_t)
@@ -3463,9 +3844,14 @@ SEMCACHE_DSPR2_(dspr2_64_, d_types, std::int64_t)
 SEMCACHE_DSPR2_(scipy_sspr2_64_, s_types, std::int64_t)
 SEMCACHE_DSPR2_(scipy_dspr2_64_, d_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSPR2(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dspr2<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, ap); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, const P::scalar* y, std::int64_t incy, \
+    P::scalar* ap) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dspr2<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), ap); \
+    return wrap_cblas_dspr2<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), ap); \
   }
 SEMCACHE_CBLAS_DSPR2(cblas_sspr2, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSPR2(cblas_dspr2, d_types, std::int32_t)
@@ -3474,10 +3860,14 @@ SEMCACHE_CBLAS_DSPR2(cblas_dspr264_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSPR2(scipy_cblas_sspr264_, s_types, std::int64_t)
 SEMCACHE_CBLAS_DSPR2(scipy_cblas_dspr264_, d_types, std::int64_t)
 #define SEMCACHE_ZHPR2_(symbol, P, Int) \
-  void symbol(const char* uplo, const Int* n, const P::scalar* alpha, const P::scalar* x, const Int* incx, const P::scalar* y, const Int* incy, \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const void* n, const P::scalar* alpha, const P::scalar* x, const void* incx, const P::scalar* y, const void* incy, \
     P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhpr2_<P, Int>(host, SEMCACHE_CALLER, uplo, n, alpha, x, incx, y, incy, ap); \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zhpr2_<P, std::int64_t>(host.function, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), ap); \
+    return wrap_zhpr2_<P, Int>(host.function, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), ap); \
   }
 SEMCACHE_ZHPR2_(chpr2_, c_types, std::int32_t)
 SEMCACHE_ZHPR2_(zhpr2_, z_types, std::int32_t)
@@ -3486,9 +3876,14 @@ SEMCACHE_ZHPR2_(zhpr2_64_, z_types, std::int64_t)
 SEMCACHE_ZHPR2_(scipy_chpr2_64_, c_types, std::int64_t)
 SEMCACHE_ZHPR2_(scipy_zhpr2_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHPR2(symbol, P, Int) \
-  void symbol(int order, int uplo, Int n, P::value alpha, const P::scalar* x, Int incx, const P::scalar* y, Int incy, P::scalar* ap) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhpr2<P, Int>(host, SEMCACHE_CALLER, order, uplo, n, alpha, x, incx, y, incy, ap); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, std::int64_t n, P::value alpha, const P::scalar* x, std::int64_t incx, const P::scalar* y, std::int64_t incy, \
+    P::scalar* ap) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zhpr2<P, std::int64_t>(host.function, order, uplo, integer<std::int64_t>(n), alpha, x, integer<std::int64_t>(incx), y, \
+        integer<std::int64_t>(incy), ap); \
+    return wrap_cblas_zhpr2<P, Int>(host.function, order, uplo, integer<Int>(n), alpha, x, integer<Int>(incx), y, integer<Int>(incy), ap); \
   }
 SEMCACHE_CBLAS_ZHPR2(cblas_chpr2, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHPR2(cblas_zhpr2, z_types, std::int32_t)

@@ -99,13 +99,17 @@ void gemm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dgemm_(HostFunction& host, const void* caller, const char* transa, const char* transb, const Int* m, const Int* n, const Int* k,
+void wrap_dgemm_(AnyFunction host, const char* transa, const char* transb, const Int* m, const Int* n, const Int* k,
     const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, const typename P::scalar* b, const Int* ldb,
     const typename P::scalar* beta, typename P::scalar* c, const Int* ldc) {
   using Host = void(const char*, const char*, const Int*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(transa, transb, m, n, k, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(gemm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char transa_copy = *transa;
   const char transb_copy = *transb;
   const Int m_copy = *m;
@@ -143,12 +147,16 @@ void wrap_dgemm_(HostFunction& host, const void* caller, const char* transa, con
 }
 
 template <class P, class Int>
-void wrap_cblas_dgemm(HostFunction& host, const void* caller, int order, int transa, int transb, Int m, Int n, Int k, typename P::value alpha,
+void wrap_cblas_dgemm(AnyFunction host, int order, int transa, int transb, Int m, Int n, Int k, typename P::value alpha,
     const typename P::scalar* a, Int lda, const typename P::scalar* b, Int ldb, typename P::value beta, typename P::scalar* c, Int ldc) {
   using Host = void(int, int, int, Int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int,
     typename P::value, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(gemm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Gemm g;
@@ -238,13 +246,17 @@ void symm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dsymm_(HostFunction& host, const void* caller, const char* side, const char* uplo, const Int* m, const Int* n,
-    const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, const typename P::scalar* b, const Int* ldb,
-    const typename P::scalar* beta, typename P::scalar* c, const Int* ldc) {
+void wrap_dsymm_(AnyFunction host, const char* side, const char* uplo, const Int* m, const Int* n, const typename P::scalar* alpha,
+    const typename P::scalar* a, const Int* lda, const typename P::scalar* b, const Int* ldb, const typename P::scalar* beta,
+    typename P::scalar* c, const Int* ldc) {
   using Host = void(const char*, const char*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(side, uplo, m, n, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(symm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
   const Int m_copy = *m;
@@ -280,12 +292,16 @@ void wrap_dsymm_(HostFunction& host, const void* caller, const char* side, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dsymm(HostFunction& host, const void* caller, int order, int side, int uplo, Int m, Int n, typename P::value alpha,
-    const typename P::scalar* a, Int lda, const typename P::scalar* b, Int ldb, typename P::value beta, typename P::scalar* c, Int ldc) {
+void wrap_cblas_dsymm(AnyFunction host, int order, int side, int uplo, Int m, Int n, typename P::value alpha, const typename P::scalar* a, Int lda,
+    const typename P::scalar* b, Int ldb, typename P::value beta, typename P::scalar* c, Int ldc) {
   using Host = void(int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(symm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Symm g;
@@ -370,13 +386,17 @@ void hemm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_zhemm_(HostFunction& host, const void* caller, const char* side, const char* uplo, const Int* m, const Int* n,
-    const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, const typename P::scalar* b, const Int* ldb,
-    const typename P::scalar* beta, typename P::scalar* c, const Int* ldc) {
+void wrap_zhemm_(AnyFunction host, const char* side, const char* uplo, const Int* m, const Int* n, const typename P::scalar* alpha,
+    const typename P::scalar* a, const Int* lda, const typename P::scalar* b, const Int* ldb, const typename P::scalar* beta,
+    typename P::scalar* c, const Int* ldc) {
   using Host = void(const char*, const char*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(side, uplo, m, n, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(hemm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
   const Int m_copy = *m;
@@ -412,12 +432,16 @@ void wrap_zhemm_(HostFunction& host, const void* caller, const char* side, const
 }
 
 template <class P, class Int>
-void wrap_cblas_zhemm(HostFunction& host, const void* caller, int order, int side, int uplo, Int m, Int n, typename P::value alpha,
-    const typename P::scalar* a, Int lda, const typename P::scalar* b, Int ldb, typename P::value beta, typename P::scalar* c, Int ldc) {
+void wrap_cblas_zhemm(AnyFunction host, int order, int side, int uplo, Int m, Int n, typename P::value alpha, const typename P::scalar* a, Int lda,
+    const typename P::scalar* b, Int ldb, typename P::value beta, typename P::scalar* c, Int ldc) {
   using Host = void(int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(hemm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Hemm g;
@@ -497,13 +521,16 @@ void syrk_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dsyrk_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const Int* n, const Int* k,
-    const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, const typename P::scalar* beta, typename P::scalar* c,
-    const Int* ldc) {
+void wrap_dsyrk_(AnyFunction host, const char* uplo, const char* trans, const Int* n, const Int* k, const typename P::scalar* alpha,
+    const typename P::scalar* a, const Int* lda, const typename P::scalar* beta, typename P::scalar* c, const Int* ldc) {
   using Host = void(const char*, const char*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, n, k, alpha, a, lda, beta, c, ldc, 1, 1);
+  if (any_null(uplo, trans, n, k, alpha, lda, beta, ldc)) {
+    const PassedThrough within(syrk_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, n, k, alpha, a, lda, beta, c, ldc, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
@@ -535,11 +562,15 @@ void wrap_dsyrk_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dsyrk(HostFunction& host, const void* caller, int order, int uplo, int trans, Int n, Int k, typename P::value alpha,
-    const typename P::scalar* a, Int lda, typename P::value beta, typename P::scalar* c, Int ldc) {
+void wrap_cblas_dsyrk(AnyFunction host, int order, int uplo, int trans, Int n, Int k, typename P::value alpha, const typename P::scalar* a,
+    Int lda, typename P::value beta, typename P::scalar* c, Int ldc) {
   using Host = void(int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, typename P::value, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(syrk_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Syrk g;
@@ -618,13 +649,16 @@ void herk_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_zherk_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const Int* n, const Int* k,
-    const typename P::real* alpha, const typename P::scalar* a, const Int* lda, const typename P::real* beta, typename P::scalar* c,
-    const Int* ldc) {
+void wrap_zherk_(AnyFunction host, const char* uplo, const char* trans, const Int* n, const Int* k, const typename P::real* alpha,
+    const typename P::scalar* a, const Int* lda, const typename P::real* beta, typename P::scalar* c, const Int* ldc) {
   using Host = void(const char*, const char*, const Int*, const Int*, const typename P::real*, const typename P::scalar*, const Int*,
     const typename P::real*, typename P::scalar*, const Int*, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, n, k, alpha, a, lda, beta, c, ldc, 1, 1);
+  if (any_null(uplo, trans, n, k, alpha, lda, beta, ldc)) {
+    const PassedThrough within(herk_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, n, k, alpha, a, lda, beta, c, ldc, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
@@ -656,11 +690,15 @@ void wrap_zherk_(HostFunction& host, const void* caller, const char* uplo, const
 }
 
 template <class P, class Int>
-void wrap_cblas_zherk(HostFunction& host, const void* caller, int order, int uplo, int trans, Int n, Int k, typename P::real alpha,
-    const typename P::scalar* a, Int lda, typename P::real beta, typename P::scalar* c, Int ldc) {
+void wrap_cblas_zherk(AnyFunction host, int order, int uplo, int trans, Int n, Int k, typename P::real alpha, const typename P::scalar* a, Int lda,
+    typename P::real beta, typename P::scalar* c, Int ldc) {
   using Host = void(int, int, int, Int, Int, typename P::real, const typename P::scalar*, Int, typename P::real, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(herk_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+  }
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
   const typename P::real beta_copy = coefficient<typename P::real>(beta);
   Herk g;
@@ -741,13 +779,17 @@ void syr2k_on_gpu(void* arguments, const runtime::Stream& stream, const void* co
 }
 
 template <class P, class Int>
-void wrap_dsyr2k_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const Int* n, const Int* k,
-    const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, const typename P::scalar* b, const Int* ldb,
-    const typename P::scalar* beta, typename P::scalar* c, const Int* ldc) {
+void wrap_dsyr2k_(AnyFunction host, const char* uplo, const char* trans, const Int* n, const Int* k, const typename P::scalar* alpha,
+    const typename P::scalar* a, const Int* lda, const typename P::scalar* b, const Int* ldb, const typename P::scalar* beta,
+    typename P::scalar* c, const Int* ldc) {
   using Host = void(const char*, const char*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, const Int*, const typename P::scalar*, typename P::scalar*, const Int*, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(uplo, trans, n, k, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(syr2k_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
@@ -783,12 +825,16 @@ void wrap_dsyr2k_(HostFunction& host, const void* caller, const char* uplo, cons
 }
 
 template <class P, class Int>
-void wrap_cblas_dsyr2k(HostFunction& host, const void* caller, int order, int uplo, int trans, Int n, Int k, typename P::value alpha,
-    const typename P::scalar* a, Int lda, const typename P::scalar* b, Int ldb, typename P::value beta, typename P::scalar* c, Int ldc) {
+void wrap_cblas_dsyr2k(AnyFunction host, int order, int uplo, int trans, Int n, Int k, typename P::value alpha, const typename P::scalar* a,
+    Int lda, const typename P::scalar* b, Int ldb, typename P::value beta, typename P::scalar* c, Int ldc) {
   using Host = void(int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::value,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(syr2k_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Syr2k g;
@@ -873,13 +919,17 @@ void her2k_on_gpu(void* arguments, const runtime::Stream& stream, const void* co
 }
 
 template <class P, class Int>
-void wrap_zher2k_(HostFunction& host, const void* caller, const char* uplo, const char* trans, const Int* n, const Int* k,
-    const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, const typename P::scalar* b, const Int* ldb,
-    const typename P::real* beta, typename P::scalar* c, const Int* ldc) {
+void wrap_zher2k_(AnyFunction host, const char* uplo, const char* trans, const Int* n, const Int* k, const typename P::scalar* alpha,
+    const typename P::scalar* a, const Int* lda, const typename P::scalar* b, const Int* ldb, const typename P::real* beta, typename P::scalar* c,
+    const Int* ldc) {
   using Host = void(const char*, const char*, const Int*, const Int*, const typename P::scalar*, const typename P::scalar*, const Int*,
     const typename P::scalar*, const Int*, const typename P::real*, typename P::scalar*, const Int*, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (any_null(uplo, trans, n, k, alpha, lda, ldb, beta, ldc)) {
+    const PassedThrough within(her2k_routines[P::type], Verdict::nothing_to_compute);
+    return routine(uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  }
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
@@ -915,12 +965,16 @@ void wrap_zher2k_(HostFunction& host, const void* caller, const char* uplo, cons
 }
 
 template <class P, class Int>
-void wrap_cblas_zher2k(HostFunction& host, const void* caller, int order, int uplo, int trans, Int n, Int k, typename P::value alpha,
-    const typename P::scalar* a, Int lda, const typename P::scalar* b, Int ldb, typename P::real beta, typename P::scalar* c, Int ldc) {
+void wrap_cblas_zher2k(AnyFunction host, int order, int uplo, int trans, Int n, Int k, typename P::value alpha, const typename P::scalar* a,
+    Int lda, const typename P::scalar* b, Int ldb, typename P::real beta, typename P::scalar* c, Int ldc) {
   using Host = void(int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, const typename P::scalar*, Int, typename P::real,
     typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (any_null(alpha, beta)) {
+    const PassedThrough within(her2k_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   const typename P::real beta_copy = coefficient<typename P::real>(beta);
   Her2k g;
@@ -1004,12 +1058,16 @@ void trmm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dtrmm_(HostFunction& host, const void* caller, const char* side, const char* uplo, const char* transa, const char* diag, const Int* m,
-    const Int* n, const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, typename P::scalar* b, const Int* ldb) {
+void wrap_dtrmm_(AnyFunction host, const char* side, const char* uplo, const char* transa, const char* diag, const Int* m, const Int* n,
+    const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, typename P::scalar* b, const Int* ldb) {
   using Host = void(const char*, const char*, const char*, const char*, const Int*, const Int*, const typename P::scalar*,
     const typename P::scalar*, const Int*, typename P::scalar*, const Int*, std::size_t, std::size_t, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1);
+  if (any_null(side, uplo, transa, diag, m, n, alpha, lda, ldb)) {
+    const PassedThrough within(trmm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1);
+  }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
   const char transa_copy = *transa;
@@ -1043,11 +1101,15 @@ void wrap_dtrmm_(HostFunction& host, const void* caller, const char* side, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dtrmm(HostFunction& host, const void* caller, int order, int side, int uplo, int transa, int diag, Int m, Int n,
-    typename P::value alpha, const typename P::scalar* a, Int lda, typename P::scalar* b, Int ldb) {
+void wrap_cblas_dtrmm(AnyFunction host, int order, int side, int uplo, int transa, int diag, Int m, Int n, typename P::value alpha,
+    const typename P::scalar* a, Int lda, typename P::scalar* b, Int ldb) {
   using Host = void(int, int, int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb);
+  if (any_null(alpha)) {
+    const PassedThrough within(trmm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Trmm g;
   g.type = P::type;
@@ -1129,12 +1191,16 @@ void trsm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
 }
 
 template <class P, class Int>
-void wrap_dtrsm_(HostFunction& host, const void* caller, const char* side, const char* uplo, const char* transa, const char* diag, const Int* m,
-    const Int* n, const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, typename P::scalar* b, const Int* ldb) {
+void wrap_dtrsm_(AnyFunction host, const char* side, const char* uplo, const char* transa, const char* diag, const Int* m, const Int* n,
+    const typename P::scalar* alpha, const typename P::scalar* a, const Int* lda, typename P::scalar* b, const Int* ldb) {
   using Host = void(const char*, const char*, const char*, const char*, const Int*, const Int*, const typename P::scalar*,
     const typename P::scalar*, const Int*, typename P::scalar*, const Int*, std::size_t, std::size_t, std::size_t, std::size_t);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1);
+  if (any_null(side, uplo, transa, diag, m, n, alpha, lda, ldb)) {
+    const PassedThrough within(trsm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1);
+  }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
   const char transa_copy = *transa;
@@ -1168,11 +1234,15 @@ void wrap_dtrsm_(HostFunction& host, const void* caller, const char* side, const
 }
 
 template <class P, class Int>
-void wrap_cblas_dtrsm(HostFunction& host, const void* caller, int order, int side, int uplo, int transa, int diag, Int m, Int n,
-    typename P::value alpha, const typename P::scalar* a, Int lda, typename P::scalar* b, Int ldb) {
+void wrap_cblas_dtrsm(AnyFunction host, int order, int side, int uplo, int transa, int diag, Int m, Int n, typename P::value alpha,
+    const typename P::scalar* a, Int lda, typename P::scalar* b, Int ldb) {
   using Host = void(int, int, int, int, int, Int, Int, typename P::value, const typename P::scalar*, Int, typename P::scalar*, Int);
-  auto* const routine = host.of<Host>(caller);
+  auto* const routine = reinterpret_cast<Host*>(host);
   if (is_within_call()) return routine(order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb);
+  if (any_null(alpha)) {
+    const PassedThrough within(trsm_routines[P::type], Verdict::nothing_to_compute);
+    return routine(order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb);
+  }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
   Trsm g;
   g.type = P::type;
@@ -1214,10 +1284,15 @@ using namespace semcache::blas;  // NOLINT(google-build-using-namespace): of thi
 #pragma GCC visibility push(default)
 extern "C" {
 #define SEMCACHE_DGEMM_(symbol, P, Int) \
-  void symbol(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, \
-    const Int* lda, const P::scalar* b, const Int* ldb, const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_dgemm_<P, Int>(host, SEMCACHE_CALLER, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* transa, const char* transb, const void* m, const void* n, const void* k, const P::scalar* alpha, const P::scalar* a, \
+    const void* lda, const P::scalar* b, const void* ldb, const P::scalar* beta, P::scalar* c, const void* ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dgemm_<P, std::int64_t>(host.function, transa, transb, integer<std::int64_t>(m), integer<std::int64_t>(n), integer<std::int64_t>(k), \
+        alpha, a, integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_dgemm_<P, Int>(host.function, transa, transb, integer<Int>(m), integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), b, \
+        integer<Int>(ldb), beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_DGEMM_(sgemm_, s_types, std::int32_t)
 SEMCACHE_DGEMM_(dgemm_, d_types, std::int32_t)
@@ -1232,10 +1307,15 @@ SEMCACHE_DGEMM_(scipy_dgemm_64_, d_types, std::int64_t)
 SEMCACHE_DGEMM_(scipy_cgemm_64_, c_types, std::int64_t)
 SEMCACHE_DGEMM_(scipy_zgemm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DGEMM(symbol, P, Int) \
-  void symbol(int order, int transa, int transb, Int m, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, \
-    P::value beta, P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dgemm<P, Int>(host, SEMCACHE_CALLER, order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int transa, int transb, std::int64_t m, std::int64_t n, std::int64_t k, P::value alpha, const P::scalar* a, \
+    std::int64_t lda, const P::scalar* b, std::int64_t ldb, P::value beta, P::scalar* c, std::int64_t ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dgemm<P, std::int64_t>(host.function, order, transa, transb, integer<std::int64_t>(m), integer<std::int64_t>(n), \
+        integer<std::int64_t>(k), alpha, a, integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_cblas_dgemm<P, Int>(host.function, order, transa, transb, integer<Int>(m), integer<Int>(n), integer<Int>(k), alpha, a, \
+        integer<Int>(lda), b, integer<Int>(ldb), beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_CBLAS_DGEMM(cblas_sgemm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DGEMM(cblas_dgemm, d_types, std::int32_t)
@@ -1250,10 +1330,15 @@ SEMCACHE_CBLAS_DGEMM(scipy_cblas_dgemm64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DGEMM(scipy_cblas_cgemm64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DGEMM(scipy_cblas_zgemm64_, z_types, std::int64_t)
 #define SEMCACHE_DSYMM_(symbol, P, Int) \
-  void symbol(const char* side, const char* uplo, const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
-    const P::scalar* b, const Int* ldb, const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsymm_<P, Int>(host, SEMCACHE_CALLER, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* side, const char* uplo, const void* m, const void* n, const P::scalar* alpha, const P::scalar* a, const void* lda, \
+    const P::scalar* b, const void* ldb, const P::scalar* beta, P::scalar* c, const void* ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dsymm_<P, std::int64_t>(host.function, side, uplo, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_dsymm_<P, Int>(host.function, side, uplo, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), b, integer<Int>(ldb), \
+        beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_DSYMM_(ssymm_, s_types, std::int32_t)
 SEMCACHE_DSYMM_(dsymm_, d_types, std::int32_t)
@@ -1268,10 +1353,15 @@ SEMCACHE_DSYMM_(scipy_dsymm_64_, d_types, std::int64_t)
 SEMCACHE_DSYMM_(scipy_csymm_64_, c_types, std::int64_t)
 SEMCACHE_DSYMM_(scipy_zsymm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYMM(symbol, P, Int) \
-  void symbol(int order, int side, int uplo, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, P::value beta, \
-    P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsymm<P, Int>(host, SEMCACHE_CALLER, order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int side, int uplo, std::int64_t m, std::int64_t n, P::value alpha, const P::scalar* a, std::int64_t lda, \
+    const P::scalar* b, std::int64_t ldb, P::value beta, P::scalar* c, std::int64_t ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dsymm<P, std::int64_t>(host.function, order, side, uplo, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_cblas_dsymm<P, Int>(host.function, order, side, uplo, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), b, \
+        integer<Int>(ldb), beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_CBLAS_DSYMM(cblas_ssymm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYMM(cblas_dsymm, d_types, std::int32_t)
@@ -1286,10 +1376,15 @@ SEMCACHE_CBLAS_DSYMM(scipy_cblas_dsymm64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYMM(scipy_cblas_csymm64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSYMM(scipy_cblas_zsymm64_, z_types, std::int64_t)
 #define SEMCACHE_ZHEMM_(symbol, P, Int) \
-  void symbol(const char* side, const char* uplo, const Int* m, const Int* n, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
-    const P::scalar* b, const Int* ldb, const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_zhemm_<P, Int>(host, SEMCACHE_CALLER, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* side, const char* uplo, const void* m, const void* n, const P::scalar* alpha, const P::scalar* a, const void* lda, \
+    const P::scalar* b, const void* ldb, const P::scalar* beta, P::scalar* c, const void* ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zhemm_<P, std::int64_t>(host.function, side, uplo, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_zhemm_<P, Int>(host.function, side, uplo, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), b, integer<Int>(ldb), \
+        beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_ZHEMM_(chemm_, c_types, std::int32_t)
 SEMCACHE_ZHEMM_(zhemm_, z_types, std::int32_t)
@@ -1298,10 +1393,15 @@ SEMCACHE_ZHEMM_(zhemm_64_, z_types, std::int64_t)
 SEMCACHE_ZHEMM_(scipy_chemm_64_, c_types, std::int64_t)
 SEMCACHE_ZHEMM_(scipy_zhemm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHEMM(symbol, P, Int) \
-  void symbol(int order, int side, int uplo, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, P::value beta, \
-    P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zhemm<P, Int>(host, SEMCACHE_CALLER, order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int side, int uplo, std::int64_t m, std::int64_t n, P::value alpha, const P::scalar* a, std::int64_t lda, \
+    const P::scalar* b, std::int64_t ldb, P::value beta, P::scalar* c, std::int64_t ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zhemm<P, std::int64_t>(host.function, order, side, uplo, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_cblas_zhemm<P, Int>(host.function, order, side, uplo, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), b, \
+        integer<Int>(ldb), beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_CBLAS_ZHEMM(cblas_chemm, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHEMM(cblas_zhemm, z_types, std::int32_t)
@@ -1310,10 +1410,15 @@ SEMCACHE_CBLAS_ZHEMM(cblas_zhemm64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHEMM(scipy_cblas_chemm64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHEMM(scipy_cblas_zhemm64_, z_types, std::int64_t)
 #define SEMCACHE_DSYRK_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
-    const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsyrk_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const void* n, const void* k, const P::scalar* alpha, const P::scalar* a, const void* lda, \
+    const P::scalar* beta, P::scalar* c, const void* ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dsyrk_<P, std::int64_t>(host.function, uplo, trans, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_dsyrk_<P, Int>(host.function, uplo, trans, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), beta, c, \
+        integer<Int>(ldc)); \
   }
 SEMCACHE_DSYRK_(ssyrk_, s_types, std::int32_t)
 SEMCACHE_DSYRK_(dsyrk_, d_types, std::int32_t)
@@ -1328,9 +1433,15 @@ SEMCACHE_DSYRK_(scipy_dsyrk_64_, d_types, std::int64_t)
 SEMCACHE_DSYRK_(scipy_csyrk_64_, c_types, std::int64_t)
 SEMCACHE_DSYRK_(scipy_zsyrk_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYRK(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, P::value beta, P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsyrk<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, std::int64_t n, std::int64_t k, P::value alpha, const P::scalar* a, std::int64_t lda, P::value beta, \
+    P::scalar* c, std::int64_t ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dsyrk<P, std::int64_t>(host.function, order, uplo, trans, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_cblas_dsyrk<P, Int>(host.function, order, uplo, trans, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), beta, c, \
+        integer<Int>(ldc)); \
   }
 SEMCACHE_CBLAS_DSYRK(cblas_ssyrk, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYRK(cblas_dsyrk, d_types, std::int32_t)
@@ -1345,10 +1456,15 @@ SEMCACHE_CBLAS_DSYRK(scipy_cblas_dsyrk64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYRK(scipy_cblas_csyrk64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSYRK(scipy_cblas_zsyrk64_, z_types, std::int64_t)
 #define SEMCACHE_ZHERK_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const Int* n, const Int* k, const P::real* alpha, const P::scalar* a, const Int* lda, \
-    const P::real* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_zherk_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const void* n, const void* k, const P::real* alpha, const P::scalar* a, const void* lda, \
+    const P::real* beta, P::scalar* c, const void* ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zherk_<P, std::int64_t>(host.function, uplo, trans, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_zherk_<P, Int>(host.function, uplo, trans, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), beta, c, \
+        integer<Int>(ldc)); \
   }
 SEMCACHE_ZHERK_(cherk_, c_types, std::int32_t)
 SEMCACHE_ZHERK_(zherk_, z_types, std::int32_t)
@@ -1357,9 +1473,15 @@ SEMCACHE_ZHERK_(zherk_64_, z_types, std::int64_t)
 SEMCACHE_ZHERK_(scipy_cherk_64_, c_types, std::int64_t)
 SEMCACHE_ZHERK_(scipy_zherk_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHERK(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, Int n, Int k, P::real alpha, const P::scalar* a, Int lda, P::real beta, P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zherk<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, std::int64_t n, std::int64_t k, P::real alpha, const P::scalar* a, std::int64_t lda, P::real beta, \
+    P::scalar* c, std::int64_t ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zherk<P, std::int64_t>(host.function, order, uplo, trans, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_cblas_zherk<P, Int>(host.function, order, uplo, trans, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), beta, c, \
+        integer<Int>(ldc)); \
   }
 SEMCACHE_CBLAS_ZHERK(cblas_cherk, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHERK(cblas_zherk, z_types, std::int32_t)
@@ -1368,10 +1490,15 @@ SEMCACHE_CBLAS_ZHERK(cblas_zherk64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHERK(scipy_cblas_cherk64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHERK(scipy_cblas_zherk64_, z_types, std::int64_t)
 #define SEMCACHE_DSYR2K_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
-    const P::scalar* b, const Int* ldb, const P::scalar* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_dsyr2k_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const void* n, const void* k, const P::scalar* alpha, const P::scalar* a, const void* lda, \
+    const P::scalar* b, const void* ldb, const P::scalar* beta, P::scalar* c, const void* ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dsyr2k_<P, std::int64_t>(host.function, uplo, trans, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_dsyr2k_<P, Int>(host.function, uplo, trans, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), b, integer<Int>(ldb), \
+        beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_DSYR2K_(ssyr2k_, s_types, std::int32_t)
 SEMCACHE_DSYR2K_(dsyr2k_, d_types, std::int32_t)
@@ -1386,10 +1513,15 @@ SEMCACHE_DSYR2K_(scipy_dsyr2k_64_, d_types, std::int64_t)
 SEMCACHE_DSYR2K_(scipy_csyr2k_64_, c_types, std::int64_t)
 SEMCACHE_DSYR2K_(scipy_zsyr2k_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DSYR2K(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, \
-    P::value beta, P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dsyr2k<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, std::int64_t n, std::int64_t k, P::value alpha, const P::scalar* a, std::int64_t lda, \
+    const P::scalar* b, std::int64_t ldb, P::value beta, P::scalar* c, std::int64_t ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dsyr2k<P, std::int64_t>(host.function, order, uplo, trans, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_cblas_dsyr2k<P, Int>(host.function, order, uplo, trans, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), b, \
+        integer<Int>(ldb), beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_CBLAS_DSYR2K(cblas_ssyr2k, s_types, std::int32_t)
 SEMCACHE_CBLAS_DSYR2K(cblas_dsyr2k, d_types, std::int32_t)
@@ -1404,10 +1536,15 @@ SEMCACHE_CBLAS_DSYR2K(scipy_cblas_dsyr2k64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR2K(scipy_cblas_csyr2k64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DSYR2K(scipy_cblas_zsyr2k64_, z_types, std::int64_t)
 #define SEMCACHE_ZHER2K_(symbol, P, Int) \
-  void symbol(const char* uplo, const char* trans, const Int* n, const Int* k, const P::scalar* alpha, const P::scalar* a, const Int* lda, \
-    const P::scalar* b, const Int* ldb, const P::real* beta, P::scalar* c, const Int* ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_zher2k_<P, Int>(host, SEMCACHE_CALLER, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* uplo, const char* trans, const void* n, const void* k, const P::scalar* alpha, const P::scalar* a, const void* lda, \
+    const P::scalar* b, const void* ldb, const P::real* beta, P::scalar* c, const void* ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_zher2k_<P, std::int64_t>(host.function, uplo, trans, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_zher2k_<P, Int>(host.function, uplo, trans, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), b, integer<Int>(ldb), \
+        beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_ZHER2K_(cher2k_, c_types, std::int32_t)
 SEMCACHE_ZHER2K_(zher2k_, z_types, std::int32_t)
@@ -1416,10 +1553,15 @@ SEMCACHE_ZHER2K_(zher2k_64_, z_types, std::int64_t)
 SEMCACHE_ZHER2K_(scipy_cher2k_64_, c_types, std::int64_t)
 SEMCACHE_ZHER2K_(scipy_zher2k_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_ZHER2K(symbol, P, Int) \
-  void symbol(int order, int uplo, int trans, Int n, Int k, P::value alpha, const P::scalar* a, Int lda, const P::scalar* b, Int ldb, P::real beta, \
-    P::scalar* c, Int ldc) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_zher2k<P, Int>(host, SEMCACHE_CALLER, order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int uplo, int trans, std::int64_t n, std::int64_t k, P::value alpha, const P::scalar* a, std::int64_t lda, \
+    const P::scalar* b, std::int64_t ldb, P::real beta, P::scalar* c, std::int64_t ldc) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_zher2k<P, std::int64_t>(host.function, order, uplo, trans, integer<std::int64_t>(n), integer<std::int64_t>(k), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb), beta, c, integer<std::int64_t>(ldc)); \
+    return wrap_cblas_zher2k<P, Int>(host.function, order, uplo, trans, integer<Int>(n), integer<Int>(k), alpha, a, integer<Int>(lda), b, \
+        integer<Int>(ldb), beta, c, integer<Int>(ldc)); \
   }
 SEMCACHE_CBLAS_ZHER2K(cblas_cher2k, c_types, std::int32_t)
 SEMCACHE_CBLAS_ZHER2K(cblas_zher2k, z_types, std::int32_t)
@@ -1428,10 +1570,15 @@ SEMCACHE_CBLAS_ZHER2K(cblas_zher2k64_, z_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER2K(scipy_cblas_cher2k64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_ZHER2K(scipy_cblas_zher2k64_, z_types, std::int64_t)
 #define SEMCACHE_DTRMM_(symbol, P, Int) \
-  void symbol(const char* side, const char* uplo, const char* transa, const char* diag, const Int* m, const Int* n, const P::scalar* alpha, \
-    const P::scalar* a, const Int* lda, P::scalar* b, const Int* ldb) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtrmm_<P, Int>(host, SEMCACHE_CALLER, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* side, const char* uplo, const char* transa, const char* diag, const void* m, const void* n, const P::scalar* alpha, \
+    const P::scalar* a, const void* lda, P::scalar* b, const void* ldb) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dtrmm_<P, std::int64_t>(host.function, side, uplo, transa, diag, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb)); \
+    return wrap_dtrmm_<P, Int>(host.function, side, uplo, transa, diag, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), b, \
+        integer<Int>(ldb)); \
   }
 SEMCACHE_DTRMM_(strmm_, s_types, std::int32_t)
 SEMCACHE_DTRMM_(dtrmm_, d_types, std::int32_t)
@@ -1446,10 +1593,15 @@ SEMCACHE_DTRMM_(scipy_dtrmm_64_, d_types, std::int64_t)
 SEMCACHE_DTRMM_(scipy_ctrmm_64_, c_types, std::int64_t)
 SEMCACHE_DTRMM_(scipy_ztrmm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTRMM(symbol, P, Int) \
-  void symbol(int order, int side, int uplo, int transa, int diag, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, P::scalar* b, \
-    Int ldb) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtrmm<P, Int>(host, SEMCACHE_CALLER, order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int side, int uplo, int transa, int diag, std::int64_t m, std::int64_t n, P::value alpha, const P::scalar* a, \
+    std::int64_t lda, P::scalar* b, std::int64_t ldb) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dtrmm<P, std::int64_t>(host.function, order, side, uplo, transa, diag, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, \
+        a, integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb)); \
+    return wrap_cblas_dtrmm<P, Int>(host.function, order, side, uplo, transa, diag, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), \
+        b, integer<Int>(ldb)); \
   }
 SEMCACHE_CBLAS_DTRMM(cblas_strmm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTRMM(cblas_dtrmm, d_types, std::int32_t)
@@ -1464,10 +1616,15 @@ SEMCACHE_CBLAS_DTRMM(scipy_cblas_dtrmm64_, d_types, std::int64_t)
 SEMCACHE_CBLAS_DTRMM(scipy_cblas_ctrmm64_, c_types, std::int64_t)
 SEMCACHE_CBLAS_DTRMM(scipy_cblas_ztrmm64_, z_types, std::int64_t)
 #define SEMCACHE_DTRSM_(symbol, P, Int) \
-  void symbol(const char* side, const char* uplo, const char* transa, const char* diag, const Int* m, const Int* n, const P::scalar* alpha, \
-    const P::scalar* a, const Int* lda, P::scalar* b, const Int* ldb) { \
-    static HostFunction host(#symbol); \
-    return wrap_dtrsm_<P, Int>(host, SEMCACHE_CALLER, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(const char* side, const char* uplo, const char* transa, const char* diag, const void* m, const void* n, const P::scalar* alpha, \
+    const P::scalar* a, const void* lda, P::scalar* b, const void* ldb) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_dtrsm_<P, std::int64_t>(host.function, side, uplo, transa, diag, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, a, \
+        integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb)); \
+    return wrap_dtrsm_<P, Int>(host.function, side, uplo, transa, diag, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), b, \
+        integer<Int>(ldb)); \
   }
 SEMCACHE_DTRSM_(strsm_, s_types, std::int32_t)
 SEMCACHE_DTRSM_(dtrsm_, d_types, std::int32_t)
@@ -1482,10 +1639,15 @@ SEMCACHE_DTRSM_(scipy_dtrsm_64_, d_types, std::int64_t)
 SEMCACHE_DTRSM_(scipy_ctrsm_64_, c_types, std::int64_t)
 SEMCACHE_DTRSM_(scipy_ztrsm_64_, z_types, std::int64_t)
 #define SEMCACHE_CBLAS_DTRSM(symbol, P, Int) \
-  void symbol(int order, int side, int uplo, int transa, int diag, Int m, Int n, P::value alpha, const P::scalar* a, Int lda, P::scalar* b, \
-    Int ldb) { \
-    static HostFunction host(#symbol); \
-    return wrap_cblas_dtrsm<P, Int>(host, SEMCACHE_CALLER, order, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb); \
+  static HostFunction host_of_##symbol(#symbol, sizeof(Int)); \
+  static const EarlySearch search_for_##symbol(host_of_##symbol); \
+  void symbol(int order, int side, int uplo, int transa, int diag, std::int64_t m, std::int64_t n, P::value alpha, const P::scalar* a, \
+    std::int64_t lda, P::scalar* b, std::int64_t ldb) { \
+    const HostFunction::Found host = host_of_##symbol.of(SEMCACHE_CALLER); \
+    if (host.is_wide) return wrap_cblas_dtrsm<P, std::int64_t>(host.function, order, side, uplo, transa, diag, integer<std::int64_t>(m), integer<std::int64_t>(n), alpha, \
+        a, integer<std::int64_t>(lda), b, integer<std::int64_t>(ldb)); \
+    return wrap_cblas_dtrsm<P, Int>(host.function, order, side, uplo, transa, diag, integer<Int>(m), integer<Int>(n), alpha, a, integer<Int>(lda), \
+        b, integer<Int>(ldb)); \
   }
 SEMCACHE_CBLAS_DTRSM(cblas_strsm, s_types, std::int32_t)
 SEMCACHE_CBLAS_DTRSM(cblas_dtrsm, d_types, std::int32_t)

@@ -3,11 +3,13 @@
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/platform.hpp>
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <new>
 
 namespace semcache::platform {
@@ -128,14 +130,18 @@ void after_fork_in_child() {
 
 std::atomic<LabelLookup> label_lookup{nullptr};
 
-/// Clears its thread's holdings when the thread ends.
-struct Untell {
-  bool told = false;
-  ~Untell() {
-    if (told) thread_state().holdings.store(nullptr);
-  }
-};
-thread_local Untell untell;
+void untell() noexcept { thread_state().holdings.store(nullptr); }
+
+/// Has a thread's holdings cleared when the thread ends, or ends the process. No thread-local object does so: for its destructor the C library takes the
+/// loader's lock, which may be held by a thread that waits for this one. @throws std::bad_alloc
+void untell_at_end() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    if (::pthread_key_create(&made, [](void*) { untell(); }) != 0 || std::atexit(&untell) != 0) throw std::bad_alloc();
+    return made;
+  }();
+  if (::pthread_setspecific(key, &first_table) != 0) throw std::bad_alloc();  // the value only must not be null
+}
 
 }  // namespace
 
@@ -200,7 +206,7 @@ bool others_call() noexcept {
 }
 
 void tell_holdings(const std::atomic<const void*>* holdings) {
-  detail::untell.told = true;
+  detail::untell_at_end();
   detail::known_state().holdings.store(holdings);
 }
 
