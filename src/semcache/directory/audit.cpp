@@ -25,6 +25,7 @@ class Directory::Audit {
   bool uses_are_counted();
   bool uses_are_at_their_places();
   bool wanted_bytes_are_held();
+  bool parts_hold_their_range();
   std::string wrong;
 
  private:
@@ -142,9 +143,24 @@ bool Directory::Audit::is_held(const ExtentMap::Extent& wanted) const {
   return missing.empty();
 }
 
+/// A part holds nothing outside its range, because it is not told of changes there.
+bool Directory::Audit::parts_hold_their_range() {
+  for (std::uint32_t i = 0; i < d_.data_.size(); ++i) {
+    const Datum& d = d_.data_[i];
+    if (d.within == nullptr) continue;
+    if (d.within->size() != d.slots.size()) wrong = "datum " + std::to_string(i) + " has ranges for other slots than its own";
+    for (std::size_t k = 0; wrong.empty() && k < d.slots.size(); ++k) {
+      d_.held(d.slots[k]).for_each_extent([&](const ExtentMap::Extent& e) {
+        if (e.ref.is_number() && !(*d.within)[k].contains(e.where.hull())) wrong = at("slot", d.slots[k].value, e) + ": outside its part";
+      });
+    }
+  }
+  return wrong.empty();
+}
+
 std::string Directory::audit() const {
   Audit audit(*this);
-  (void)(audit.maps_are_whole() && audit.uses_are_counted() && audit.uses_are_at_their_places() && audit.wanted_bytes_are_held());
+  (void)(audit.maps_are_whole() && audit.parts_hold_their_range() && audit.uses_are_counted() && audit.uses_are_at_their_places() && audit.wanted_bytes_are_held());
   return audit.wrong;
 }
 

@@ -211,7 +211,7 @@ bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
   if (v.fill.pattern_bytes != 0) return false;
   const Region offsets = offsets_of(piece, ref);
   for (const ByteRange w : v.watched) {
-    if (w.overlaps(offsets.hull())) return false;
+    if (may_overlap(w, offsets)) return false;
   }
   if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
   const DatumId datum = slots_[slot.value].datum;
@@ -232,7 +232,7 @@ void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, base::Vec
   const Value& v = values_.at(ref.id);
   const Region offsets = offsets_of(piece, ref);
   bool all = v.fill.pattern_bytes != 0;
-  for (const ByteRange w : v.watched) all = all || w.overlaps(offsets.hull());
+  for (const ByteRange w : v.watched) all = all || may_overlap(w, offsets);
   const std::size_t first = out.size();
   const std::int64_t here = displacement(piece.begin, ref);
   const DatumId datum = slots_[slot.value].datum;

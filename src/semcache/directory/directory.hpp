@@ -129,9 +129,9 @@ class Directory {
   /// may then change without a change of the directory.
   [[nodiscard]] bool exclusive(SlotId slot, const Region& range) const { return find_shared(slot, range) == nowhere; }
   static constexpr std::uint64_t nowhere = UINT64_MAX;
-  /// Returns a position of `range` that is not fresh, or `nowhere`.
+  /// Returns the first position of a piece of `range` that is not fresh, or `nowhere`.
   [[nodiscard]] std::uint64_t find_stale(SlotId slot, const Region& range) const;
-  /// Returns a position of `range` behind which some bytes are not exclusive, or `nowhere`.
+  /// Returns the first position of a piece of `range` that is not exclusive as a whole, or `nowhere`.
   [[nodiscard]] std::uint64_t find_shared(SlotId slot, const Region& range) const;
   /// Appends to `out` pieces of `piece`, perhaps overlapping, that are together the bytes on which it is not exclusive. Where there are
   /// very many, that is all of it.
@@ -269,7 +269,7 @@ class Directory {
   struct Datum {
     ExtentMap wanted{0, {}};
     base::Vector<SlotId> slots;
-    base::Owned<base::Vector<ByteRange>> within;  ///< in which positions their memory can hold content; none where none of them is a part
+    base::Owned<base::Vector<ByteRange>> within;  ///< in which positions their memory can hold content; none before one of them is a part
     Places places;
     std::uint64_t changes = 0;
     bool live = false;

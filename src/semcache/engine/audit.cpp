@@ -145,6 +145,14 @@ void Audit::look_at_flags(const Memory& m) {
     base::fatal("audit: I2: launches believe that only '%s' holds its content", s_.name(m));
   }
   if ((flags & Memory::idle) != 0) look_at_transfers(m);
+  if (m.in_part == nullptr || m.snapshot() || !s_.directory.touched(m.slot).empty()) return;
+  constexpr std::uint64_t nowhere = directory::Directory::nowhere;
+  if (m.in_part->stale_at == nowhere && !s_.directory.fresh(m.slot, m.positions())) {
+    base::fatal("audit: I1: a projection has found all of '%s' fresh, and was told of no change since", s_.name(m));
+  }
+  if (m.in_part->shared_at == nowhere && m.bytes > 0 && !s_.directory.exclusive(m.slot, m.positions())) {
+    base::fatal("audit: I2: a projection has found all of '%s' exclusive, and was told of no change since", s_.name(m));
+  }
 }
 
 /// Transfers that only read are not checked: only launches that write wait for them, and these need the flag `unread`.

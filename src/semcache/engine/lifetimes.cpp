@@ -88,9 +88,9 @@ void Lifetimes::abandon(Memory& m) noexcept {
 
 Memory* Lifetimes::bind_part(Arrays::NewMemory m, DatumId datum) {
   m->part = true;
-  m->in_part = base::make_owned<Memory::InPart>();
   m->since = Memory::never;
   m->datum = datum;
+  m->in_part = base::make_owned<Memory::InPart>();
   arrays_.bind(*m, s_.directory.add_part(m->datum, m->space, m->all()));
   if (!m->derived) (m->on_host() ? live_host_bytes_ : live_device_bytes_) += m->bytes;
   return m.release();

@@ -77,11 +77,15 @@ void Projection::project_soon() noexcept {
 platform::Protection Projection::permitted(Memory& m, ByteRange changed) const noexcept {
   using platform::Protection;
   const Region all = m.positions();
-  Memory::InPart unknown;  // an array that is never used in part is in few extents
+  Memory::InPart unknown;  // launches use the array as a whole: most are in one extent
   Memory::InPart& known = m.in_part != nullptr ? *m.in_part : unknown;
   const bool fresh = none_in(all, known.stale_at, changed, [&](const Region& part) { return s_.directory.find_stale(m.slot, part); });
+  if (!fresh) {
+    known.shared_at = known.stale_at;  // what is stale is not exclusive
+    return Protection::none;
+  }
   const bool exclusive = none_in(all, known.shared_at, changed, [&](const Region& part) { return s_.directory.find_shared(m.slot, part); });
-  return !fresh ? Protection::none : exclusive ? Protection::read_write : Protection::read;
+  return exclusive ? Protection::read_write : Protection::read;
 }
 
 void Projection::project_device(Memory& m, ByteRange changed) noexcept {

@@ -6,7 +6,6 @@
 #include <semcache/engine/lifetimes.hpp>
 
 #include <atomic>
-#include <map>
 #include <unordered_map>
 
 namespace semcache::engine {
@@ -46,7 +45,7 @@ class Tiles : Parts {
   };
   /// The tiles of an array, on all devices.
   struct List {
-    std::multimap<std::uint64_t, Tile> tiles;  ///< by their first position
+    base::MultiMap<std::uint64_t, Tile> tiles;  ///< by their first position
     std::uint64_t longest = 0;                 ///< of them, from the first to the last position
     std::size_t unused = 0;                    ///< how many have no users
   };

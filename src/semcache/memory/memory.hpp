@@ -104,7 +104,7 @@ struct alignas(64) Memory {
     };
     base::Vector<Announced> announced;  ///< the parts that `announced_use` is for
     base::Vector<Opened> opened;        ///< the pages that permit more than `access`
-    /// Where the last projection found content that is not fresh, or not exclusive; `Directory::nowhere` if there was none. So the next one
+    /// Where `Projection` last found content that is not fresh, or not exclusive; `Directory::nowhere` if there was none. So next time it
     /// looks at what has changed since, or from here on, and a tiling costs each task as much as its own tiles.
     std::uint64_t stale_at = 0, shared_at = 0;
   };

@@ -63,8 +63,8 @@ class Pages final : public std::pmr::memory_resource {
   std::uintptr_t next_ = 0, end_ = 0;  ///< what is left of the last mapping
 };
 
-/// Blocks in use up to a small size, from a pool. A block that is given back is kept for the next one of its size, because a fault takes and
-/// gives a dozen, and a pool looks for the place of each.
+/// Blocks in use up to a small size, from a pool. A block that is given back is kept for the next one of its size (and for no other), because a
+/// fault takes and gives a dozen, and a pool looks for the place of each.
 class SmallBlocks {
  public:
   explicit SmallBlocks(std::pmr::memory_resource& pool) noexcept : pool_(pool) {}

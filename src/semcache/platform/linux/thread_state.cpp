@@ -132,8 +132,8 @@ std::atomic<LabelLookup> label_lookup{nullptr};
 
 void untell() noexcept { thread_state().holdings.store(nullptr); }
 
-/// Has a thread's holdings cleared when the thread ends, or ends the process. No thread-local object does so: for its destructor the C library takes the
-/// loader's lock, which may be held by a thread that waits for this one. @throws std::bad_alloc
+/// Has a thread's holdings cleared when the thread ends, or ends the process. No thread-local object does so: for its destructor the C library takes
+/// the loader's lock, which may be held by a thread that waits for this one. @throws std::bad_alloc
 void untell_at_end() {
   static const pthread_key_t key = [] {
     pthread_key_t made{};
