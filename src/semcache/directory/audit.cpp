@@ -150,8 +150,9 @@ bool Directory::Audit::parts_hold_their_range() {
     if (d.within == nullptr) continue;
     if (d.within->size() != d.slots.size()) wrong = "datum " + std::to_string(i) + " has ranges for other slots than its own";
     for (std::size_t k = 0; wrong.empty() && k < d.slots.size(); ++k) {
-      d_.held(d.slots[k]).for_each_extent([&](const ExtentMap::Extent& e) {
-        if (e.ref.is_number() && !(*d.within)[k].contains(e.where.hull())) wrong = at("slot", d.slots[k].value, e) + ": outside its part";
+      const ExtentMap& held = d_.held(d.slots[k]);
+      held.for_each(Region(ByteRange{0, held.size()}), [&](const Region& where, ValueRef ref) {
+        if (ref.is_number() && !(*d.within)[k].contains(where.hull())) wrong = at("slot", d.slots[k].value, {where, ref}) + ": outside its part";
       });
     }
   }
