@@ -28,12 +28,17 @@ class Messages(unittest.TestCase):
     def message(self, first=FIRST, file="", last=""):
         with tempfile.TemporaryDirectory() as folder:
             header = pathlib.Path(folder, "scale.h")
-            header.write_text(RIGHT.format(first=first, file=file, last=last))
+            header.write_text(RIGHT.format(first=first, file=file, last=last).replace("@", ""))
             code, out, err = run(header, "-o", folder)
             return code, out + err
 
     def expect(self, text, **parts):
         self.assertEqual((3, f"semcache-gen: {text}\n"), self.message(**parts))
+
+    def expect_at(self, text, **parts):
+        """The same where @ stands in front of the offending word, and the text begins with that."""
+        before = RIGHT.format(**{"first": FIRST, "file": "", "last": "", **parts}).split("@")[0].split("\n")
+        self.expect(f"scale.h:{len(before)}:{len(before[-1]) + 1}: {text}", **parts)
 
     def test_the_header_is_right_as_it_is(self):
         self.assertEqual((0, ""), self.message())
@@ -87,6 +92,24 @@ class Messages(unittest.TestCase):
 
     def test_no_shape(self):
         self.expect("scale.h:3:66: 'b': has no shape: write b<rows * columns>, or b<elements>", first="inputs: a<m * n>; GPUMethod gpu_scale; outputs: b")
+
+    def test_unless_of_what_is_no_input(self):
+        self.expect_at("'b': is no input, so 'unless' says nothing of it; name it in inputs, too, or leave 'unless' out",
+                       first=FIRST.replace("b<m>", "@b<m> unless factor == 0"))
+        self.assertEqual((0, ""), self.message(first=FIRST.replace("b<m>", "b<m> unless factor == 0") + "; inputs: b"))
+
+    def test_word_that_stands_twice(self):
+        self.expect_at("'leading': says again what 'leading' has said of this operand; one of them is enough",
+                       first=FIRST.replace("lda", "lda @leading m"))
+
+    def test_words_that_do_not_fit_together(self):
+        for words in "transposed if m == 0 @band 1 1", "band 1 1 @transposed if m == 0", "triangle uplo @packed", "triangle uplo @band 1 1":
+            first, second = words.split()[0], words.split("@")[1].split()[0]
+            self.expect_at(f"'{second}': cannot be together with '{first}'", first=FIRST.replace("m * n> leading lda", "n * n> " + words))
+
+    def test_words_of_a_matrix_for_a_vector(self):
+        for words in "transposed if m == 0", "triangle uplo", "band 1 1":
+            self.expect_at(f"'{words.split()[0]}': belongs to a matrix, which has two dimensions", first=FIRST.replace("b<m>", f"b<m> @{words}"))
 
     def test_no_device_routine(self):
         self.expect("scale.h:4: scale has no GPUMethod; name one, or write pass_through", first="inputs: a<m * n>; outputs: b<m>")

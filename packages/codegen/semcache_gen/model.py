@@ -15,6 +15,8 @@ FUNCTION_WORDS = ["alike", "precisions", "let", "inputs", "outputs", "scalars", 
                   "work", "GPUMethod", "ParameterMatch", "forward", "reverse"]
 MOST_OPERANDS = 6
 MOST_PARAMETERS = 8
+OF_MATRICES = ["leading", "transposed", "triangle", "band"]  # words behind a shape of two dimensions
+NOT_TOGETHER = [{"band", "transposed"}, {"band", "triangle"}, *({"packed", word} for word in OF_MATRICES)]
 
 
 @dataclasses.dataclass
@@ -48,6 +50,7 @@ class Operand:
     type: Type
     rows: str = ""
     columns: str = ""  # "": a vector
+    words: dict = dataclasses.field(default_factory=dict)  # those behind the shape
     storage: str = ""  # "", leading, increment, packed
     step: str = ""  # the leading dimension or the increment
     triangle: str = ""  # the letter that says which
@@ -318,6 +321,7 @@ class FunctionReader:
             s.end()
         if self.is_main:
             self.check_transformations()
+            self.check_outputs()
         if self.is_main and not self.routine.pass_through and not self.routine.operands:
             raise Failure(f"{self.file}:{self.function.line}: {self.function.name} has no inputs and outputs; describe them, or write pass_through")
         if self.is_main and not self.routine.pass_through and not self.routine.gpu:
@@ -446,13 +450,25 @@ class FunctionReader:
         s.expect(">")
         return rows, columns
 
+    @staticmethod
+    def check_storage(word, operand):
+        """Refuses a word that does not fit the shape, or a word in front of it."""
+        if word.text in OF_MATRICES and not operand.columns:
+            raise AnnotationError(word, "belongs to a matrix, which has two dimensions")
+        if word.text == "increment" and operand.columns:
+            raise AnnotationError(word, "belongs to a vector, which has one dimension")
+        for before in operand.words:
+            if before == word.text:
+                raise AnnotationError(word, f"says again what '{before}' has said of this operand; one of them is enough")
+            if {before, word.text} in NOT_TOGETHER:
+                raise AnnotationError(word, f"cannot be together with '{before}'")
+        operand.words[word.text] = word
+
     def storage(self, s, operand):
         while s.more and s.next.text != ",":
             word = s.take()
+            self.check_storage(word, operand)
             if word.text in ("leading", "increment"):
-                if (word.text == "leading") != bool(operand.columns):
-                    owner = "matrix, which has two dimensions" if word.text == "leading" else "vector, which has one dimension"
-                    raise AnnotationError(word, f"belongs to a {owner}")
                 operand.storage, operand.step = word.text, number(s, self.scope)
             elif word.text == "transposed":
                 s.expect("if")
@@ -603,6 +619,11 @@ class FunctionReader:
                 raise AnnotationError(o.reverse.word, "is an input, so it needs a forward transformation, too")
             if not any(t.rows for t in given):
                 raise AnnotationError(given[0].word, f"has no shape in its form: write {o.name}<elements>: ...")
+
+    def check_outputs(self):
+        for o in self.routine.operands.values():
+            if o.unread and not o.read:
+                raise AnnotationError(o.word, "is no input, so 'unless' says nothing of it; name it in inputs, too, or leave 'unless' out")
 
     def read_work(self, s, _):
         names = {n: (k, f"as_double({t})") if k == "integer" else (k, t) for n, (k, t) in self.scope.names.items()}
