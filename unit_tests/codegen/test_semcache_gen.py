@@ -74,7 +74,7 @@ class Messages(unittest.TestCase):
                     first="inputs: a<m * n> leading lda unless factor < 0; outputs: b<m>; GPUMethod gpu_scale")
 
     def test_unknown_enumerator(self):
-        self.expect("scale.h:2:33: 'MajorRow': the header has no such enumerator", file="#pragma semcache letters ORDER: MajorRow 'R'")
+        self.expect("scale.h:2:33: 'MajorRow': is no enumerator of ORDER; these are: RowMajor, ColMajor", file="#pragma semcache letters ORDER: MajorRow 'R'")
 
     def test_alike_a_function_that_is_not_described(self):
         self.expect("scale.h:5:24: 'scala': no function of this name is described above",
@@ -89,6 +89,30 @@ class Messages(unittest.TestCase):
     def test_action_on_what_does_not_fit(self):
         self.expect("scale.h:6:38: 'a': is an operand, and m is an integer",
                     last="#pragma semcache alike scale\n#pragma semcache where m > n: swap m a\nvoid other(int m, int n, const double* a);")
+
+    def alike(self, parameters, letters=""):
+        return {"file": letters, "last": f"#pragma semcache alike scale\nvoid other({parameters});"}
+
+    def test_enumeration_without_letters_beside_a_char(self):
+        rest = ", int m, int n, double factor, const double* a, int lda, double* b"
+        self.expect("scale.h:6: uplo of other is an integer, and in scale a letter; say which letters: letters ORDER: ENUMERATOR 'N', ...",
+                    **self.alike("ORDER uplo" + rest))
+        self.assertEqual((0, ""), self.message(**self.alike("ORDER uplo" + rest, "#pragma semcache letters ORDER: RowMajor 'U', ColMajor 'L'")))
+        self.expect("scale.h:6: uplo of other is a value, and in scale a letter; declare it as there", **self.alike("double uplo" + rest))
+
+    def test_alike_function_with_another_operand(self):
+        self.expect("scale.h:6: a of other leads to float, and in scale to double; declare it as there",
+                    **self.alike("char uplo, int m, int n, double factor, const float* a, int lda, double* b"))
+
+    def test_alike_function_without_a_parameter(self):
+        self.expect("scale.h:6: other has no parameter lda, which scale has; describe other by itself",
+                    **self.alike("char uplo, int m, int n, double factor, const double* a, double* b"))
+
+    def test_letters_of_what_is_no_enumeration(self):
+        self.expect_at("'ORDERS': the header has no such enumeration", file="#pragma semcache letters @ORDERS: RowMajor 'R'")
+        self.expect_at("'Other': is no enumerator of ORDER; these are: RowMajor, ColMajor",
+                       file="enum { Other };\n#pragma semcache letters ORDER: @Other 'R'")
+        self.expect_at("'ORDER': has no letter for ColMajor; name one for each enumerator", file="#pragma semcache letters @ORDER: RowMajor 'R'")
 
     def test_no_shape(self):
         self.expect("scale.h:3:66: 'b': has no shape: write b<rows * columns>, or b<elements>", first="inputs: a<m * n>; GPUMethod gpu_scale; outputs: b")

@@ -39,6 +39,7 @@ class Function:
 class Header:
     functions: list
     constants: dict  # enumerators
+    enumerations: dict  # by name, of the tag and of typedefs: their enumerators
     typedefs: set
 
 
@@ -54,15 +55,23 @@ def read(path, arguments=()):
     for d in unit.diagnostics:
         if d.severity >= clang.Diagnostic.Error:
             raise Failure(f"{path.name}:{d.location.line}:{d.location.column}: this is no valid C: {d.spelling}")
-    header = Header([], {}, set())
+    header = Header([], {}, {}, set())
     for cursor in unit.cursor.get_children():
         if cursor.kind == clang.CursorKind.ENUM_DECL:
-            header.constants.update((e.spelling, e.enum_value) for e in cursor.get_children() if e.kind == clang.CursorKind.ENUM_CONSTANT_DECL)
+            header.enumerations[cursor.spelling] = _enumerators(cursor)
+            header.constants.update(_enumerators(cursor))
         elif cursor.kind == clang.CursorKind.TYPEDEF_DECL:
             header.typedefs.add(cursor.spelling)
+            what = cursor.underlying_typedef_type.get_canonical().get_declaration()
+            if what.kind == clang.CursorKind.ENUM_DECL:
+                header.enumerations[cursor.spelling] = _enumerators(what)
         elif cursor.kind == clang.CursorKind.FUNCTION_DECL and cursor.location.file and cursor.location.file.name == str(path):
             header.functions.append(_function(cursor, path))
     return header
+
+
+def _enumerators(cursor):
+    return {e.spelling: e.enum_value for e in cursor.get_children() if e.kind == clang.CursorKind.ENUM_CONSTANT_DECL}
 
 
 def _function(cursor, path):

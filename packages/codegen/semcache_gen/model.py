@@ -197,19 +197,25 @@ class Reader:
         self.library.fortran.append(self.pattern(s))
 
     def read_letters(self, s):
-        name = s.name("the name of an enumeration").text
+        enumeration = s.name("the name of an enumeration")
+        enumerators = self.header.enumerations.get(enumeration.text)
+        if enumerators is None:
+            raise AnnotationError(enumeration, "the header has no such enumeration")
         s.expect(":")
 
         def one():
             word = s.name("an enumerator")
-            if word.text not in self.header.constants:
-                raise AnnotationError(word, "the header has no such enumerator")
+            if word.text not in enumerators:
+                raise AnnotationError(word, f"is no enumerator of {enumeration.text}; these are: {', '.join(enumerators)}")
             letter = s.take()
             if len(letter.text) != 3 or letter.text[0] != "'":
                 raise AnnotationError(letter, "expected a letter, such as 'N'")
-            return self.header.constants[word.text], letter.text
+            return enumerators[word.text], letter.text
 
-        self.library.letters[name] = s.list(one)
+        found = self.library.letters[enumeration.text] = s.list(one)
+        without = [name for name, value in enumerators.items() if value not in dict(found)]
+        if without:
+            raise AnnotationError(enumeration, f"has no letter for {', '.join(without)}; name one for each enumerator")
 
     def until_comma(self, s):
         words = []
@@ -322,10 +328,12 @@ class FunctionReader:
         if self.is_main:
             self.check_transformations()
             self.check_outputs()
+        else:
+            self.check_alike()
         if self.is_main and not self.routine.pass_through and not self.routine.operands:
-            raise Failure(f"{self.file}:{self.function.line}: {self.function.name} has no inputs and outputs; describe them, or write pass_through")
+            self.fail(f"{self.function.name} has no inputs and outputs; describe them, or write pass_through")
         if self.is_main and not self.routine.pass_through and not self.routine.gpu:
-            raise Failure(f"{self.file}:{self.function.line}: {self.function.name} has no GPUMethod; name one, or write pass_through")
+            self.fail(f"{self.function.name} has no GPUMethod; name one, or write pass_through")
 
     # ---- what the parameters are
 
@@ -366,7 +374,7 @@ class FunctionReader:
             return "value"
         if self.routine.pass_through or t.pointer:
             return "other"
-        raise Failure(f"{self.file}:{self.function.line}: {p.name} of {self.function.name} has the type {t.base}, which is not supported")
+        self.fail(f"{p.name} of {self.function.name} has the type {t.base}, which is not supported")
 
     def names(self):
         names = {}
@@ -619,6 +627,27 @@ class FunctionReader:
                 raise AnnotationError(o.reverse.word, "is an input, so it needs a forward transformation, too")
             if not any(t.rows for t in given):
                 raise AnnotationError(given[0].word, f"has no shape in its form: write {o.name}<elements>: ...")
+
+    def check_alike(self):
+        """Compares the parameters with those of the first function, which they stand for."""
+        main = self.routine.main
+        if self.routine.pass_through:
+            return
+        for p in main.function.parameters:
+            here = next((q for q in self.function.parameters if q.name == p.name), None)
+            kind, kind_here = main.kinds[p.name], self.prototype.kinds.get(p.name)
+            if here is None and kind not in ("result", "other"):
+                self.fail(f"{self.function.name} has no parameter {p.name}, which {main.function.name} has; describe {self.function.name} by itself")
+            if here is not None and kind_here != kind:
+                remedy = f"say which letters: letters {here.type.base}: ENUMERATOR 'N', ..." if kind == "letter" and here.type.is_enum else \
+                    "declare it as there"
+                self.fail(f"{p.name} of {self.function.name} is {a(kind_here)}, and in {main.function.name} {a(kind)}; {remedy}")
+            if kind in ("operand", "copied") and (not here.type.pointer or here.type.base != p.type.base):
+                self.fail(f"{p.name} of {self.function.name} leads to {here.type.base}, and in {main.function.name} to {p.type.base}; "
+                          "declare it as there")
+
+    def fail(self, text):
+        raise Failure(f"{self.file}:{self.function.line}: {text}")
 
     def check_outputs(self):
         for o in self.routine.operands.values():
