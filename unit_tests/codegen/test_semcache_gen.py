@@ -158,6 +158,39 @@ class Messages(unittest.TestCase):
             self.assertEqual((3, "", "semcache-gen: plain.h: no function is described; put #pragma semcache annotations in front of those to be "
                               "wrapped\n"), run(header, "-o", folder))
 
+    def test_what_is_no_letter(self):
+        for wrong in "''", "'NT'", "'\\'", "'+'", "N":
+            self.expect_at(f"\"{wrong}\": expected a letter, such as 'N'".replace('"', "'"), file=f"#pragma semcache letters ORDER: RowMajor @{wrong}")
+        self.expect_at("''NT'': expected a letter, such as 'N'", first=FIRST + "; nothing if uplo == @'NT'")
+        self.expect_at("''+'': expected a letter, such as 'N'", last="#pragma semcache alike scale\n#pragma semcache where m > n: flip uplo @'+' 'N'\n"
+                       "void other(char uplo, int m, int n, double factor, const double* a, int lda, double* b);")
+        for wrong in '""', '"U', '"U L"', "'U'":
+            found = wrong if wrong != '"U' else '"'
+            self.expect_at(f"'{found}': expected letters, such as \"NTC\"", first=FIRST + f"; requires uplo in @{wrong}")
+
+
+class Written(unittest.TestCase):
+    """What is written for headers that are right."""
+
+    def written(self, first=FIRST, file="", last=""):
+        with tempfile.TemporaryDirectory() as folder:
+            header = pathlib.Path(folder, "scale.h")
+            header.write_text(RIGHT.format(first=first, file=file, last=last))
+            self.assertEqual((0, "", ""), run(header, "-o", folder))
+            return pathlib.Path(folder, "wrappers.cpp").read_text()
+
+    def test_letters_in_lower_case_count_as_upper_case(self):
+        """The wrapper compares the program's letters in upper case."""
+        first = FIRST + "; requires uplo in \"{}\"; nothing if uplo == '{}' && m == 0"
+        last = """#pragma semcache alike scale
+#pragma semcache where m > n: flip uplo '{}' '{}'
+void other(ORDER uplo, int m, int n, double factor, const double* a, int lda, double* b);"""
+        file = "#pragma semcache letters ORDER: RowMajor '{}', ColMajor '{}'"
+        lower = self.written(first.format("ul", "u"), file.format("u", "l"), last.format("l", "u"))
+        self.assertEqual(self.written(first.format("UL", "U"), file.format("U", "L"), last.format("L", "U")), lower)
+        for text in """one_of(g.uplo, "UL")""", "g.uplo == 'U'", "code == 101 ? 'U' : code == 102 ? 'L'", "flipped(g.uplo, 'L', 'U')":
+            self.assertIn(text, lower)
+
 
 class Command(unittest.TestCase):
     def test_committed_wrappers_are_what_it_writes(self):

@@ -95,10 +95,9 @@ def _binary(words, scope, level, stop=""):
 
 
 def _one_of(words, operator, kind, text):
-    letters = words.take()
-    if kind != "letter" or letters.text[:1] != '"':
-        raise AnnotationError(operator, 'is used as in transa in "NTC"')
-    return "condition", f"one_of({text}, {letters.text})"
+    if kind != "letter":
+        raise AnnotationError(operator, f"what is in front of it is {a(kind)}, and not a letter")
+    return "condition", f"one_of({text}, {words.letters()})"
 
 
 def _combine(operator, level, left, right):
@@ -121,6 +120,8 @@ def _combine(operator, level, left, right):
 def _single(words, scope):
     if not words.more:
         words.fail("an expression is missing")
+    if words.next.text[:1] == "'":
+        return "letter", words.letter()
     word = words.take()
     if word.text == "(":
         kind, text = _choice(words, scope)
@@ -136,10 +137,6 @@ def _single(words, scope):
         if kind != "condition":
             raise AnnotationError(word, f"is in front of {a(kind)}")
         return kind, f"!({text})"
-    if word.text[:1] == "'":
-        if len(word.text) != 3:
-            raise AnnotationError(word, "a letter is written as 'N'")
-        return "letter", word.text
     if word.text.isdigit():
         return "literal", word.text
     if word.text in FUNCTIONS and words.accept("("):

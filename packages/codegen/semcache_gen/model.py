@@ -207,10 +207,7 @@ class Reader:
             word = s.name("an enumerator")
             if word.text not in enumerators:
                 raise AnnotationError(word, f"is no enumerator of {enumeration.text}; these are: {', '.join(enumerators)}")
-            letter = s.take()
-            if len(letter.text) != 3 or letter.text[0] != "'":
-                raise AnnotationError(letter, "expected a letter, such as 'N'")
-            return enumerators[word.text], letter.text
+            return enumerators[word.text], s.letter()
 
         found = self.library.letters[enumeration.text] = s.list(one)
         without = [name for name, value in enumerators.items() if value not in dict(found)]
@@ -572,11 +569,7 @@ class FunctionReader:
             target = self.parameter(s, "a letter")
             if self.scope.names[target.text][0] != "letter":
                 raise AnnotationError(target, "is no letter")
-            one, other = s.take(), s.take()
-            for letter in (one, other):
-                if letter.text[:1] != "'" or len(letter.text) != 3:
-                    raise AnnotationError(letter, "expected a letter, such as 'N'")
-            return [f"g.{target.text} = flipped(g.{target.text}, {one.text}, {other.text});"]
+            return [f"g.{target.text} = flipped(g.{target.text}, {s.letter()}, {s.letter()});"]
         if word.text == "conjugate":
             return [f"g.{self.parameter(s, 'a coefficient').text}.conjugate();"]
         raise AnnotationError(word, "is no action; these are: swap, flip, conjugate")
