@@ -13,7 +13,7 @@ RIGHT = """\
 typedef enum {{ RowMajor = 101, ColMajor = 102 }} ORDER;
 {file}
 #pragma semcache {first}
-void scale(const char* uplo, int m, int n, double factor, const double* a, int lda, double* b);
+void scale(char uplo, int m, int n, double factor, const double* a, int lda, double* b);
 {last}
 """
 FIRST = "inputs: a<m * n> leading lda; outputs: b<m>; GPUMethod gpu_scale"
@@ -45,7 +45,7 @@ class Messages(unittest.TestCase):
 
     def test_unknown_word(self):
         self.expect("scale.h:3:18: 'input': is no word of an annotation; these are: library, include, file, type, integer, names, fortran, letters, "
-                    "alike, precisions, let, inputs, outputs, scalars, result, returns, requires, nothing, where, pass_through, work, GPUMethod, "
+                    "alike, precisions, let, inputs, outputs, scalars, as_is, result, returns, requires, nothing, where, pass_through, work, GPUMethod, "
                     "ParameterMatch, forward, reverse", first="input: a<m * n>; outputs: b<m>; GPUMethod gpu_scale")
 
     def test_unknown_parameter(self):
@@ -168,6 +168,46 @@ class Messages(unittest.TestCase):
             found = wrong if wrong != '"U' else '"'
             self.expect_at(f"'{found}': expected letters, such as \"NTC\"", first=FIRST + f"; requires uplo in @{wrong}")
 
+    def other(self, parameters, first="", alike=""):
+        """A second function, whose parameters have words in front of them."""
+        return {"last": f"#pragma semcache {first or 'inputs: x<n>; outputs: y<n>; GPUMethod other_on_gpu'}\nvoid other(int n, const float* x, "
+                        f"float* y, {parameters});{alike}"}
+
+    def test_pointer_that_is_not_described(self):
+        unknown = "may lead to an array or to one number, and no annotation says which: name it in inputs or outputs (an array that the device uses), " \
+            "scalars (numbers that are only read), or as_is (what only the library's function uses)"
+        for kind in "const double*", "double*", "const int*", "const char*", "char*", "void*", "const unsigned char*":
+            self.expect(f"scale.h:6: w of other {unknown}", **self.other(f"{kind} w"))
+        for words in "nothing if w == 0", "scalars: w", "scalars: w<3>", "inputs: w<n>":
+            self.assertEqual((0, ""), self.message(**self.other("const double* w", "inputs: x<n>; outputs: y<n>; GPUMethod f; " + words)))
+        self.assertEqual((0, ""), self.message(**self.other("double* w", "pass_through")))
+
+    def test_pointer_that_is_not_described_of_an_alike_function(self):
+        alike = "\n#pragma semcache alike other\nvoid third(int n, const float* x, float* y, {});"
+        self.expect("scale.h:8: v of third may lead to an array or to one number, and no annotation says which: name it in a condition (a number), or "
+                    "as_is (what only the library's function uses)",
+                    **self.other("int w", alike=alike.format("int w, const int* v")))
+
+    def test_number_that_may_be_written(self):
+        for kind in "int*", "double*", "char*":
+            condition = "w == 0" if kind != "char*" else "w == 'N'"
+            self.expect("scale.h:6: w of other is one that is read, and its declaration lets the function write it; make it const if that does not happen",
+                        **self.other(f"{kind} w", "inputs: x<n>; outputs: y<n>; GPUMethod f; nothing if " + condition))
+        self.expect_at("'w': can be written, which is lost: make it const in the declaration if that does not happen",
+                       **self.other("double* w", "inputs: x<n>; outputs: y<n>; GPUMethod f; scalars: @w<3>"))
+
+    def test_scalars_of_what_leads_to_none(self):
+        self.expect_at("'w': leads to unsigned char, of which there are no coefficients",
+                       **self.other("const unsigned char* w", "inputs: x<n>; outputs: y<n>; GPUMethod f; scalars: @w"))
+        self.expect_at("'n': is no address; it needs no word", **self.other("int w", "inputs: x<n>; outputs: y<n>; GPUMethod f; scalars: @n<2>"))
+        self.expect_at("'n': is no address; it needs no word", **self.other("int w", "inputs: x<n>; outputs: y<n>; GPUMethod f; as_is: @n"))
+
+    def test_address_for_the_device(self):
+        self.expect("scale.h:6: w of other is an address that the device cannot use; leave it out: ParameterMatch <n, x, y>",
+                    **self.other("double* w", "inputs: x<n>; outputs: y<n>; GPUMethod f; as_is: w"))
+        self.expect_at("'w': is an address that the device cannot use",
+                       **self.other("double* w", "inputs: x<n>; outputs: y<n>; GPUMethod f; as_is: w; ParameterMatch <n, x, @w>"))
+
 
 class Written(unittest.TestCase):
     """What is written for headers that are right."""
@@ -178,6 +218,12 @@ class Written(unittest.TestCase):
             header.write_text(RIGHT.format(first=first, file=file, last=last))
             self.assertEqual((0, "", ""), run(header, "-o", folder))
             return pathlib.Path(folder, "wrappers.cpp").read_text()
+
+    def test_address_that_only_the_librarys_function_uses(self):
+        text = self.written(last="""#pragma semcache inputs: x<n>; outputs: y<n>; GPUMethod f; as_is: w; ParameterMatch <n, x, y>
+void other(int n, const float* x, float* y, double* w);""")
+        self.assertIn("routine(n, place<const float>(at[0]), place<float>(at[1]), w);", text)
+        self.assertIn("::f(stream.native, static_cast<int>(g.n), place<const float>(at[0]), place<float>(at[1]));", text)
 
     def test_letters_in_lower_case_count_as_upper_case(self):
         """The wrapper compares the program's letters in upper case."""

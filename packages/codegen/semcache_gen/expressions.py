@@ -20,12 +20,17 @@ class Scope:
 
     def __init__(self, function, names, constants):
         self.function, self.names, self.constants = function, names, constants
+        self.used = set()  # the names that expressions have, so far
 
     def with_names(self, more):
-        return Scope(self.function, {**self.names, **more}, self.constants)
+        """Returns a scope that shares all but some names."""
+        other = Scope(self.function, {**self.names, **more}, self.constants)
+        other.used = self.used
+        return other
 
     def find(self, word):
         if word.text in self.names:
+            self.used.add(word.text)
             return self.names[word.text]
         if word.text in self.constants:
             return "integer", str(self.constants[word.text])

@@ -11,7 +11,7 @@ from .header import Type
 CPLUSPLUS = {"float _Complex": "std::complex<float>", "double _Complex": "std::complex<double>", "_Complex float": "std::complex<float>",
              "_Complex double": "std::complex<double>", "size_t": "std::size_t"}
 FILE_WORDS = ["library", "include", "file", "type", "integer", "names", "fortran", "letters"]
-FUNCTION_WORDS = ["alike", "precisions", "let", "inputs", "outputs", "scalars", "result", "returns", "requires", "nothing", "where", "pass_through",
+FUNCTION_WORDS = ["alike", "precisions", "let", "inputs", "outputs", "scalars", "as_is", "result", "returns", "requires", "nothing", "where", "pass_through",
                   "work", "GPUMethod", "ParameterMatch", "forward", "reverse"]
 MOST_OPERANDS = 6
 MOST_PARAMETERS = 8
@@ -310,6 +310,7 @@ class FunctionReader:
         self.function, self.file = prototype.function, reader.file
         self.is_main = prototype is routine.main
         self.constants = reader.header.constants
+        self.as_is = set()
 
     def read(self, statements):
         self.find_kinds(statements)
@@ -318,7 +319,7 @@ class FunctionReader:
             self.routine.scope = self.scope
         for s in statements:
             word = s.take()
-            if not self.is_main and word.text not in ("requires", "where", "pass_through", "result", "returns"):
+            if not self.is_main and word.text not in ("requires", "where", "pass_through", "as_is", "result", "returns"):
                 raise AnnotationError(word, "belongs to the function that this one is alike to")
             getattr(self, "read_" + word.text)(s, word)
             s.end()
@@ -327,6 +328,8 @@ class FunctionReader:
             self.check_outputs()
         else:
             self.check_alike()
+        if not self.routine.pass_through:
+            self.check_pointers()
         if self.is_main and not self.routine.pass_through and not self.routine.operands:
             self.fail(f"{self.function.name} has no inputs and outputs; describe them, or write pass_through")
         if self.is_main and not self.routine.pass_through and not self.routine.gpu:
@@ -340,7 +343,7 @@ class FunctionReader:
             self.prototype.kinds[p.name] = self.kind_of(p, operands, copied, result)
 
     def announced(self, statements):
-        """Looks ahead for the names of operands, arrays of coefficients, and the result."""
+        """Looks ahead for the names of operands, arrays of coefficients, the result, and addresses without a meaning."""
         if not self.is_main:
             operands, copied = set(self.routine.operands), set(self.routine.copied)
         else:
@@ -351,16 +354,20 @@ class FunctionReader:
             kind = words[0].text
             for before, word, after in zip(words, words[1:], words[2:] + words[-1:]):
                 if kind in ("inputs", "outputs", "scalars") and word.is_name and before.text in (":", ",", kind) and (
-                        after.text in ("<", ",") or after is words[-1] or kind == "outputs"):
+                        after.text == "<" or kind != "scalars" and (after.text == "," or after is words[-1] or kind == "outputs")):
                     (copied if kind == "scalars" else operands).add(word.text)
                 if kind == "result" and before.text == "result":
                     result.add(word.text)
+                if kind == "as_is" and word.is_name:
+                    self.as_is.add(word.text)
         return operands, copied, result
 
     def kind_of(self, p, operands, copied, result):
         t = p.type
-        if p.name in operands or p.name in copied or p.name in result:
-            return "operand" if p.name in operands else "copied" if p.name in copied else "result"
+        announced = {"other": self.as_is, "operand": operands, "copied": copied, "result": result}
+        for kind, names in announced.items():
+            if t.pointer and p.name in names:
+                return kind
         if t.base in self.library.letters or t.base == "char":
             return "letter"
         if t.base in self.library.families:
@@ -505,8 +512,14 @@ class FunctionReader:
         s.expect(":")
 
         def one():
-            word = self.parameter(s, "an array of coefficients")
-            s.expect("<")
+            word = self.address(s, "a coefficient, or an array of them")
+            if s.accept("<") is None:
+                if self.prototype.kinds[word.text] not in ("letter", "integer", "value"):
+                    raise AnnotationError(word, f"leads to {self.type_of(word).base}, of which there are no coefficients")
+                self.scope.used.add(word.text)
+                return
+            if not self.type_of(word).const:
+                raise AnnotationError(word, "can be written, which is lost: make it const in the declaration if that does not happen")
             count = s.take()
             if not count.text.isdigit():
                 raise AnnotationError(count, "expected how many coefficients there are")
@@ -514,6 +527,19 @@ class FunctionReader:
             self.routine.copied[word.text] = int(count.text)
 
         s.list(one)
+
+    def read_as_is(self, s, _):
+        s.expect(":")
+        s.list(lambda: self.address(s, "an address that only the library's function uses"))
+
+    def type_of(self, word):
+        return next((p.type for p in self.function.parameters if p.name == word.text), None)
+
+    def address(self, s, what):
+        word = self.parameter(s, what)
+        if self.type_of(word) is None or not self.type_of(word).pointer:
+            raise AnnotationError(word, "is no address; it needs no word")
+        return word
 
     def read_result(self, s, _):
         self.prototype.result = self.parameter(s, "the parameter that takes the result").text
@@ -639,6 +665,28 @@ class FunctionReader:
                 self.fail(f"{p.name} of {self.function.name} leads to {here.type.base}, and in {main.function.name} to {p.type.base}; "
                           "declare it as there")
 
+    def check_pointers(self):
+        """Refuses pointers of which the declaration alone does not say what they lead to, and those that would be written where that is lost."""
+        for p in self.function.parameters:
+            kind = self.prototype.kinds[p.name]
+            if not p.type.pointer or kind in ("operand", "copied", "result") or p.name in self.as_is:
+                continue
+            is_described = p.name in self.scope.used if self.is_main or p.name not in self.routine.main.kinds else True
+            if kind == "other" or not is_described:
+                remedy = "inputs or outputs (an array that the device uses), scalars (numbers that are only read), or " if self.is_main else \
+                    "a condition (a number), or "
+                self.fail(f"{p.name} of {self.function.name} may lead to an array or to one number, and no annotation says which: name it in {remedy}"
+                          "as_is (what only the library's function uses)")
+            if not p.type.const:
+                self.fail(f"{p.name} of {self.function.name} is one that is read, and its declaration lets the function write it; "
+                          "make it const if that does not happen")
+        if self.is_main and not self.routine.match:
+            useful = [p.name for p in self.function.parameters if self.prototype.kinds[p.name] not in ("other", "result")]
+            for p in self.function.parameters:
+                if self.prototype.kinds[p.name] == "other":
+                    self.fail(f"{p.name} of {self.function.name} is an address that the device cannot use; leave it out: "
+                              f"ParameterMatch <{', '.join(useful)}>")
+
     def fail(self, text):
         raise Failure(f"{self.file}:{self.function.line}: {text}")
 
@@ -649,7 +697,7 @@ class FunctionReader:
 
     def read_work(self, s, _):
         names = {n: (k, f"as_double({t})") if k == "integer" else (k, t) for n, (k, t) in self.scope.names.items()}
-        self.routine.work = number(s, Scope(self.function.name, names, self.constants))
+        self.routine.work = number(s, self.scope.with_names(names))
 
     def read_GPUMethod(self, s, _):
         self.routine.gpu = s.joined("the name of the device's routine").text
@@ -660,6 +708,8 @@ class FunctionReader:
         def one():
             word = s.next
             if word.text in self.scope.names and (not s.words[s.at + 1:] or s.words[s.at + 1].text in ",>"):
+                if self.prototype.kinds.get(word.text) in ("other", "result"):
+                    raise AnnotationError(word, "is an address that the device cannot use")
                 s.take()
                 return word.text
             return ("expression", argument(s, self.scope))
