@@ -219,6 +219,39 @@ class Written(unittest.TestCase):
             self.assertEqual((0, "", ""), run(header, "-o", folder))
             return pathlib.Path(folder, "wrappers.cpp").read_text()
 
+    def compile(self, text):
+        """Has the compiler look at C++ that the build's sources are made of."""
+        folders = [f"-I{SOURCE / folder}" for folder in ("src", "packages/blas/src", "packages/linalg", "packages/linalg/src", "packages/syscalls/src")]
+        done = subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *folders, "-x", "c++", "-"],
+                              input=text, capture_output=True, text=True)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+    def test_sizes_that_expressions_have_made_are_checked(self):
+        """Each must fit 32 bits as the parameters must, wherever the device's routine finds it: shapes, steps, arguments, those of transformations."""
+        text = self.written("let both = m + n; inputs: a<(m * n) * (m / n)> leading (lda - 1); outputs: b<both>; GPUMethod f; "
+                            "ParameterMatch <(3 * m), both, max(m, n), -m, a, b>; forward a<(m % n)>: g(4 * lda, n); requires m * n > 0")
+        checked = text.split("all_fit({")[1].split("})")[0]
+        self.assertEqual("g.m, g.n, g.lda, both, product_of(g.m, g.n), quotient_of(g.m, g.n), difference_of(g.lda, 1), remainder_of(g.m, g.n), "
+                         "product_of(4, g.lda), product_of(3, g.m), sum_of(g.m, g.n), difference_of(0, g.m)", checked)
+        self.assertIn("::f(stream.native, as_int(product_of(3, g.m)), as_int(sum_of(g.m, g.n)), as_int(max_of(g.m, g.n)), ", text)
+        self.assertIn("const std::int64_t both = sum_of(g.m, g.n);", text)
+        self.assertIn("!(product_of(g.m, g.n) > 0)", text)
+        self.compile(text.replace("namespace semcache::blas {", "void f(void*, int, int, int, int, const double*, double*);\n"
+                                  "void g(void*, const double*, double*, int, int);\nnamespace semcache::blas {", 1))
+
+    def test_sizes_do_not_overflow(self):
+        """What does not fit 64 bits becomes the greatest or the least number, and so does a quotient by zero."""
+        self.compile("""#include "sizes.hpp"
+using namespace semcache::blas;
+static_assert(sum_of(2, 3) == 5 && difference_of(2, 3) == -1 && product_of(-2, 3) == -6 && quotient_of(-7, 2) == -3 && remainder_of(-7, 2) == -1);
+static_assert(sum_of(INT64_MAX, 1) == INT64_MAX && sum_of(INT64_MIN, -1) == INT64_MIN);
+static_assert(difference_of(INT64_MIN, 1) == INT64_MIN && difference_of(0, INT64_MIN) == INT64_MAX);
+static_assert(product_of(INT64_MAX, INT64_MAX) == INT64_MAX && product_of(INT64_MIN, INT64_MAX) == INT64_MIN);
+static_assert(product_of(product_of(1000000007, 1000000009), 1000000021) == INT64_MAX);
+static_assert(quotient_of(INT64_MIN, -1) == INT64_MAX && quotient_of(0, 0) == INT64_MAX);
+static_assert(remainder_of(INT64_MIN, -1) == 0 && remainder_of(5, 0) == INT64_MAX);
+""")
+
     def test_address_that_only_the_librarys_function_uses(self):
         text = self.written(last="""#pragma semcache inputs: x<n>; outputs: y<n>; GPUMethod f; as_is: w; ParameterMatch <n, x, y>
 void other(int n, const float* x, float* y, double* w);""")

@@ -5,7 +5,7 @@ import dataclasses
 import re
 
 from .errors import AnnotationError, Failure
-from .expressions import Scope, a, argument, condition, dimension, number
+from .expressions import Arithmetic, Scope, a, argument, condition, dimension, number, whole_number
 from .header import Type
 
 CPLUSPLUS = {"float _Complex": "std::complex<float>", "double _Complex": "std::complex<double>", "_Complex float": "std::complex<float>",
@@ -88,6 +88,7 @@ class Routine:
     precisions: dict  # precision: stem of the names
     prototypes: list = dataclasses.field(default_factory=list)
     lets: list = dataclasses.field(default_factory=list)
+    meanings: dict = dataclasses.field(default_factory=dict)  # of the names in lets, for functions that do not have these
     operands: dict = dataclasses.field(default_factory=dict)
     copied: dict = dataclasses.field(default_factory=dict)  # arrays of coefficients: how many
     requires: list = dataclasses.field(default_factory=list)
@@ -390,7 +391,7 @@ class FunctionReader:
                 names[p.name] = self.in_expressions(self.prototype.kinds[p.name], p.name)
         names["complex"] = ("condition", "is_complex[g.type]")
         if not self.is_main:
-            names.update(self.routine.scope.names if self.routine.scope else {})
+            names.update({**self.routine.scope.names, **self.routine.meanings} if self.routine.scope else {})
         return names
 
     @staticmethod
@@ -408,11 +409,19 @@ class FunctionReader:
     def read_let(self, s, _):
         word = s.name("a name for an expression")
         s.expect("=")
+        begin = s.at
         text = number(s, self.scope)
         if word.text in self.scope.names:
             raise AnnotationError(word, "there is a parameter or an expression of this name already")
+        s.at = begin
+        self.routine.meanings[word.text] = ("integer", number(s, self.without_lets))
         self.routine.lets.append((word.text, text))
         self.scope.names[word.text] = ("integer", word.text)
+
+    @property
+    def without_lets(self):
+        """The scope for functions that do not have the names of let: these stand for their expressions there."""
+        return self.scope.with_names(self.routine.meanings)
 
     def read_inputs(self, s, _):
         s.expect(":")
@@ -521,7 +530,7 @@ class FunctionReader:
             if not self.type_of(word).const:
                 raise AnnotationError(word, "can be written, which is lost: make it const in the declaration if that does not happen")
             count = s.take()
-            if not count.text.isdigit():
+            if not count.text[0].isdigit() or whole_number(count) == "0":
                 raise AnnotationError(count, "expected how many coefficients there are")
             s.expect(">")
             self.routine.copied[word.text] = int(count.text)
@@ -547,7 +556,7 @@ class FunctionReader:
     def read_returns(self, s, _):
         kind = s.name("the type of the device routine's result").text
         s.expect(":")
-        scope = Scope(self.function.name, {"result": ("integer", "on_gpu")}, {})
+        scope = Scope(self.function.name, {"result": ("integer", "on_gpu")}, {}, Arithmetic.PLAIN)
         self.prototype.returns = (kind, number(s, scope))
 
     def read_requires(self, s, _):
@@ -627,7 +636,7 @@ class FunctionReader:
         s.expect(":")
         function = s.name("the name of a function").text
         s.expect("(")
-        arguments = [] if s.next.text == ")" else s.list(lambda: number(s, self.scope))
+        arguments = [] if s.next.text == ")" else s.list(lambda: number(s, self.without_lets))
         s.expect(")")
         if len(arguments) > MOST_PARAMETERS:
             raise AnnotationError(word, f"has {len(arguments)} parameters; a transformation has at most {MOST_PARAMETERS}")
@@ -697,7 +706,7 @@ class FunctionReader:
 
     def read_work(self, s, _):
         names = {n: (k, f"as_double({t})") if k == "integer" else (k, t) for n, (k, t) in self.scope.names.items()}
-        self.routine.work = number(s, self.scope.with_names(names))
+        self.routine.work = number(s, self.scope.with_names(names, Arithmetic.FLOATING))
 
     def read_GPUMethod(self, s, _):
         self.routine.gpu = s.joined("the name of the device's routine").text
@@ -707,12 +716,12 @@ class FunctionReader:
 
         def one():
             word = s.next
-            if word.text in self.scope.names and (not s.words[s.at + 1:] or s.words[s.at + 1].text in ",>"):
+            if word.text in self.prototype.kinds and (not s.words[s.at + 1:] or s.words[s.at + 1].text in ",>"):
                 if self.prototype.kinds.get(word.text) in ("other", "result"):
                     raise AnnotationError(word, "is an address that the device cannot use")
                 s.take()
                 return word.text
-            return ("expression", argument(s, self.scope))
+            return ("expression", argument(s, self.without_lets))
 
         self.routine.match = s.list(one)
         s.expect(">")
