@@ -202,11 +202,49 @@ class Messages(unittest.TestCase):
         self.expect_at("'n': is no address; it needs no word", **self.other("int w", "inputs: x<n>; outputs: y<n>; GPUMethod f; scalars: @n<2>"))
         self.expect_at("'n': is no address; it needs no word", **self.other("int w", "inputs: x<n>; outputs: y<n>; GPUMethod f; as_is: @n"))
 
+    def test_result_that_cannot_be_written(self):
+        for kind in "int", "const int*":
+            self.expect_at("'w': is no pointer through which the function can write, and so takes no result",
+                           **self.other(f"{kind} w", "inputs: x<n>; outputs: y<n>; GPUMethod f; result @w"))
+
     def test_address_for_the_device(self):
         self.expect("scale.h:6: w of other is an address that the device cannot use; leave it out: ParameterMatch <n, x, y>",
                     **self.other("double* w", "inputs: x<n>; outputs: y<n>; GPUMethod f; as_is: w"))
         self.expect_at("'w': is an address that the device cannot use",
                        **self.other("double* w", "inputs: x<n>; outputs: y<n>; GPUMethod f; as_is: w; ParameterMatch <n, x, @w>"))
+
+    def test_quotients_that_are_none(self):
+        for shape in "1 @/ 3", "(2 + 3) @/ 2":
+            one, other = ("1", "3") if "1" in shape else ("5", "2")
+            self.expect_at(f"'/': {one} / {other} is no whole number; multiply first, as in (m * {one}) / {other}",
+                           first=FIRST.replace("b<m>", f"b<({shape} * m)>"))
+        for operator in "/%":
+            self.expect_at(f"'{operator}': divides by zero", first=FIRST.replace("b<m>", f"b<(m @{operator} (1 - 1))>"))
+        self.expect_at("'%': has no meaning in a number of operations, which is no whole number", first=FIRST + "; work m @% 2")
+
+    def test_numbers_that_are_none(self):
+        for wrong in "010", "0x10", "1e3", "8u":
+            self.expect_at(f"'{wrong}': is no whole number in decimal notation, such as 16", first=FIRST.replace("b<m>", f"b<@{wrong}>"))
+        self.expect_at("'99999999999999999999': makes 99999999999999999999, which does not fit 64 bits",
+                       first=FIRST + "; work @99999999999999999999")
+        self.expect_at("'*': makes 10000000000000000000, which does not fit 64 bits", first=FIRST + "; work 10000000000 @* 1000000000")
+
+    def test_name_of_let_that_is_taken(self):
+        self.expect_at("'m': there is a parameter or an expression of this name already", first="let @m = n; " + FIRST)
+        self.expect("scale.h:6: k is the name of an expression (let) in scale, and a parameter of other; rename the expression",
+                    first="let k = n; " + FIRST, **self.alike("char uplo, int m, int n, double factor, const double* a, int lda, double* b, int k"))
+        for name in "g", "call", "class", "type", "complex":
+            self.expect_at(f"'{name}': cannot be the name of an expression, because the wrappers or C++ have it; choose another one",
+                           first=f"let @{name} = n; " + FIRST)
+
+    def test_parameters_whose_names_the_wrappers_have(self):
+        for name in "g", "host", "type", "class", "any_null", "complex":  # a field of the name type would hide the precision
+            self.expect(f"scale.h:6: {name} cannot be the name of a parameter of other, because the wrappers or C++ have it; choose another one",
+                        **self.other(f"int {name}"))
+
+    def test_what_is_described_as_two_things(self):
+        for first, words in (("scalars: a<3>", "as_is: @a"), ("inputs: a<n>", "scalars: @a<3>"), ("as_is: a", "outputs: @a<n>")):
+            self.expect_at(f"'a': is named by {first.split(':')[0]} already", first=f"{first}; {words}; outputs: b<m>; GPUMethod f")
 
 
 class Written(unittest.TestCase):
@@ -226,6 +264,11 @@ class Written(unittest.TestCase):
                               input=text, capture_output=True, text=True)
         self.assertEqual((0, ""), (done.returncode, done.stderr))
 
+    def compile_with_device(self, text):
+        """The same for wrappers whose device's routines are f and gpu_scale, and whose transformation is g."""
+        routines = "".join(f"template <class... T> void {name}(T...) {{}}\n" for name in ("f", "g", "gpu_scale"))
+        self.compile(text.replace("namespace semcache::blas {", routines + "namespace semcache::blas {", 1))
+
     def test_sizes_that_expressions_have_made_are_checked(self):
         """Each must fit 32 bits as the parameters must, wherever the device's routine finds it: shapes, steps, arguments, those of transformations."""
         text = self.written("let both = m + n; inputs: a<(m * n) * (m / n)> leading (lda - 1); outputs: b<both>; GPUMethod f; "
@@ -236,8 +279,30 @@ class Written(unittest.TestCase):
         self.assertIn("::f(stream.native, as_int(product_of(3, g.m)), as_int(sum_of(g.m, g.n)), as_int(max_of(g.m, g.n)), ", text)
         self.assertIn("const std::int64_t both = sum_of(g.m, g.n);", text)
         self.assertIn("!(product_of(g.m, g.n) > 0)", text)
-        self.compile(text.replace("namespace semcache::blas {", "void f(void*, int, int, int, int, const double*, double*);\n"
-                                  "void g(void*, const double*, double*, int, int);\nnamespace semcache::blas {", 1))
+        self.compile_with_device(text)
+
+    def test_names_of_let_stand_everywhere(self):
+        text = self.written("let k = m + 1; let l = max(k, n); inputs: a<k * l>; outputs: b<l>; work k * l; GPUMethod f; ParameterMatch <k, l, (k == 2 ? m : n), "
+                            "a, b>; forward a<k * l>: g(k); nothing if k == 1", last="""#pragma semcache alike scale
+#pragma semcache where l > 3: swap m n
+void other(char uplo, int m, int n, double factor, const double* a, int lda, double* b);""")
+        self.assertIn("::f(stream.native, as_int(sum_of(g.m, 1)), as_int(max_of(sum_of(g.m, 1), g.n)), as_int((sum_of(g.m, 1) == 2 ? g.m : g.n)),", text)
+        self.assertIn("if (max_of(sum_of(g.m, 1), g.n) > 3) std::swap(g.m, g.n);", text)
+        self.compile_with_device(text)
+
+    def test_functions_of_two_numbers_in_lists_of_operands(self):
+        text = self.written(last="""#pragma semcache outputs: x<max(m, n)>, y<min(m, n) * n>, z<(m + n)>; GPUMethod f
+void other(int m, int n, double* x, double* y, double* z);""")
+        self.assertIn("vector(g.x, max_of(g.m, g.n), 1, sizeof(double), Access::overwrite)", text)
+        self.assertIn("matrix(g.y, min_of(g.m, g.n), g.n, min_of(g.m, g.n), sizeof(double), Access::overwrite)", text)
+        self.compile_with_device(text)
+
+    def test_quotients(self):
+        """A number of operations is no whole number, and so are its quotients; elsewhere they are C's."""
+        text = self.written(FIRST.replace("b<m>", "b<(m / 3)>") + "; work 2 / 3 * m * m / n + abs(m) + 6 / 2")
+        self.assertIn("quotient_of(g.m, 3)", text)
+        self.assertIn("(((((2.0 / 3) * as_double(g.m)) * as_double(g.m)) / as_double(g.n)) + std::abs(as_double(g.m))) + (6.0 / 2)", text)
+        self.compile_with_device(text)
 
     def test_sizes_do_not_overflow(self):
         """What does not fit 64 bits becomes the greatest or the least number, and so does a quotient by zero."""

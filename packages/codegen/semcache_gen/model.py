@@ -7,6 +7,7 @@ import re
 from .errors import AnnotationError, Failure
 from .expressions import Arithmetic, Scope, a, argument, condition, dimension, number, whole_number
 from .header import Type
+from .reserved import NAMES as RESERVED
 
 CPLUSPLUS = {"float _Complex": "std::complex<float>", "double _Complex": "std::complex<double>", "_Complex float": "std::complex<float>",
              "_Complex double": "std::complex<double>", "size_t": "std::size_t"}
@@ -339,36 +340,46 @@ class FunctionReader:
     # ---- what the parameters are
 
     def find_kinds(self, statements):
-        operands, copied, result = self.announced(statements)
+        announced = self.announced(statements)
         for p in self.function.parameters:
-            self.prototype.kinds[p.name] = self.kind_of(p, operands, copied, result)
+            if p.name in RESERVED:
+                self.fail(f"{p.name} cannot be the name of a parameter of {self.function.name}, because the wrappers or C++ have it; choose another one")
+            if not self.is_main and p.name in self.routine.meanings:
+                self.fail(f"{p.name} is the name of an expression (let) in {self.routine.main.function.name}, and a parameter of "
+                          f"{self.function.name}; rename the expression")
+            self.prototype.kinds[p.name] = self.kind_of(p, announced.get(p.name))
 
     def announced(self, statements):
-        """Looks ahead for the names of operands, arrays of coefficients, the result, and addresses without a meaning."""
-        if not self.is_main:
-            operands, copied = set(self.routine.operands), set(self.routine.copied)
-        else:
-            operands, copied = set(), set()
-        result = set()
+        """Looks ahead for the names that statements describe. Returns what each is."""
+        found = {} if self.is_main else {**dict.fromkeys(self.routine.operands, "operand"), **dict.fromkeys(self.routine.copied, "copied")}
+        by = {}  # the statement that describes a name
         for s in statements:
-            words = s.words
-            kind = words[0].text
-            for before, word, after in zip(words, words[1:], words[2:] + words[-1:]):
-                if kind in ("inputs", "outputs", "scalars") and word.is_name and before.text in (":", ",", kind) and (
-                        after.text == "<" or kind != "scalars" and (after.text == "," or after is words[-1] or kind == "outputs")):
-                    (copied if kind == "scalars" else operands).add(word.text)
-                if kind == "result" and before.text == "result":
-                    result.add(word.text)
-                if kind == "as_is" and word.is_name:
-                    self.as_is.add(word.text)
-        return operands, copied, result
+            statement = s.next.text
+            for word, after in self.listed(s.words):
+                kind = {"as_is": "other", "result": "result", "scalars": "copied" if after.text == "<" else "single"}.get(statement, "operand")
+                if found.setdefault(word.text, kind) != kind:
+                    raise AnnotationError(word, f"is named by {by.get(word.text, 'the function that this one is alike to')} already")
+                by[word.text] = statement
+        self.as_is = {name for name, kind in found.items() if kind == "other"}
+        return found
 
-    def kind_of(self, p, operands, copied, result):
+    @staticmethod
+    def listed(words):
+        """Yields each name that a statement describes, and the word behind it."""
+        if words[0].text == "result":
+            yield words[1], words[2] if len(words) > 2 else words[1]
+        if words[0].text not in ("inputs", "outputs", "scalars", "as_is"):
+            return
+        depth = 0
+        for i, word in enumerate(words[:-1]):
+            depth += (word.text == "(") - (word.text == ")")
+            if (i == 1 or word.text == ",") and depth == 0 and words[i + 1].is_name:
+                yield words[i + 1], words[min(i + 2, len(words) - 1)]
+
+    def kind_of(self, p, announced):
         t = p.type
-        announced = {"other": self.as_is, "operand": operands, "copied": copied, "result": result}
-        for kind, names in announced.items():
-            if t.pointer and p.name in names:
-                return kind
+        if t.pointer and announced not in (None, "single"):
+            return announced
         if t.base in self.library.letters or t.base == "char":
             return "letter"
         if t.base in self.library.families:
@@ -408,6 +419,8 @@ class FunctionReader:
 
     def read_let(self, s, _):
         word = s.name("a name for an expression")
+        if word.text in RESERVED:
+            raise AnnotationError(word, "cannot be the name of an expression, because the wrappers or C++ have it; choose another one")
         s.expect("=")
         begin = s.at
         text = number(s, self.scope)
@@ -551,7 +564,10 @@ class FunctionReader:
         return word
 
     def read_result(self, s, _):
-        self.prototype.result = self.parameter(s, "the parameter that takes the result").text
+        word = self.parameter(s, "the parameter that takes the result")
+        if self.type_of(word) is None or not self.type_of(word).pointer or self.type_of(word).const:
+            raise AnnotationError(word, "is no pointer through which the function can write, and so takes no result")
+        self.prototype.result = word.text
 
     def read_returns(self, s, _):
         kind = s.name("the type of the device routine's result").text

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The SemCache contributors
 """Writes the wrappers as C++."""
 import pathlib
+import re
 
 from .errors import Failure
 from .expressions import MADE
@@ -245,7 +246,9 @@ class RoutineText:
 
     @property
     def lets(self):
-        return [f"const std::int64_t {name} = {text};" for name, text in self.routine.lets]
+        texts = [self.wrong, self.nothing, self.passes, self.work, *self.sizes, *self.operands, *(text for _, text in self.routine.lets)]
+        unused = {name for name, _ in self.routine.lets if not any(re.search(rf"\b{name}\b", text) for text in texts)}
+        return [f"{'[[maybe_unused]] ' if name in unused else ''}const std::int64_t {name} = {text};" for name, text in self.routine.lets]
 
     @property
     def wrong(self):
