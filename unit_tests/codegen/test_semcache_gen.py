@@ -80,6 +80,14 @@ class Messages(unittest.TestCase):
         self.expect("scale.h:5:24: 'scala': no function of this name is described above",
                     last="#pragma semcache alike scala\nvoid other(int m, int n);")
 
+    def test_function_that_is_described_twice(self):
+        self.expect("scale.h:6: scale is described already, in line 4",
+                    last="#pragma semcache pass_through\nvoid scale(char uplo, int m, int n, double factor, const double* a, int lda, double* b);")
+
+    def test_only_annotation_is_dead(self):
+        self.expect("scale.h: no function is described; put #pragma semcache annotations in front of those to be wrapped",
+                    file="#if 0", last="#endif\nvoid other(int m);")
+
     def test_annotation_without_a_function(self):
         self.expect("scale.h:5:18: 'requires': no function follows that it could belong to", last="#pragma semcache requires m > 0")
 
@@ -289,6 +297,32 @@ void other(char uplo, int m, int n, double factor, const double* a, int lda, dou
         self.assertIn("::f(stream.native, as_int(sum_of(g.m, 1)), as_int(max_of(sum_of(g.m, 1), g.n)), as_int((sum_of(g.m, 1) == 2 ? g.m : g.n)),", text)
         self.assertIn("if (max_of(sum_of(g.m, 1), g.n) > 3) std::swap(g.m, g.n);", text)
         self.compile_with_device(text)
+
+    def test_annotations_that_the_compiler_does_not_see(self):
+        """They are in dead branches and in comments. Those in branches that live count."""
+        seen = self.written(FIRST + "; requires m > 0; work m")
+        dead = "#pragma semcache requires n > 0; library dead; wrong word\n"
+        file = f"""#if 0
+{dead}#elif defined UNKNOWN
+{dead}#else
+/*
+{dead}*/
+#define RIGHT 1 \\
+{dead}#endif
+#pragma semcache requires m > 0
+#ifdef RIGHT
+#pragma semcache work \\
+  m
+#else
+{dead}#endif
+"""
+        found = self.written(file=file, last="#pragma GCC diagnostic ignored \"-Wunknown-pragmas\"\n" + dead.join(["#if 0\n", "#endif\n"]))
+        self.assertEqual([line for line in seen.splitlines() if "line" not in line], [line for line in found.splitlines() if "line" not in line])
+
+    def test_line_numbers_are_the_compilers(self):
+        """A form feed ends no line, and neither do other characters that only some programs take for an end."""
+        self.assertIn("(g.m > 0)", self.written(last="\f\v /* \u2028 */\n#pragma semcache inputs: x<m>; outputs: y<m>; GPUMethod f; requires m > 0\n"
+                                                "void other(int m, const double* x, double* y);\nvoid third(int k);"))
 
     def test_functions_of_two_numbers_in_lists_of_operands(self):
         text = self.written(last="""#pragma semcache outputs: x<max(m, n)>, y<min(m, n) * n>, z<(m + n)>; GPUMethod f

@@ -3,12 +3,15 @@
 """What the C compiler's parser (libclang) finds in a header: functions, the types of their parameters, enumerators."""
 import dataclasses
 
+from . import words
 from .errors import Failure
 
 try:
     import clang.cindex as clang
 except ImportError:
     clang = None
+
+SEEN = "an annotation of semcache"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,21 +44,32 @@ class Header:
     constants: dict  # enumerators
     enumerations: dict  # by name, of the tag and of typedefs: their enumerators
     typedefs: set
+    statements: list  # of the annotations, as Words
 
 
 def read(path, arguments=()):
+    """Reads a header. Annotations in dead branches and in comments are none: libclang is given an #error for each, and tells which it has met."""
     if clang is None:
         raise Failure("Python finds no libclang, which reads the header. Please install it: apt-get install python3-clang")
     try:
-        unit = clang.Index.create().parse(str(path), ["-x", "c", "-std=c11", "-Wno-unknown-pragmas", *arguments])
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        raise Failure(f"the header {path} cannot be read; name a file that exists") from None
+    lines = text.split("\n")
+    marked = "\n".join(words.PRAGMA.sub(f"#error {SEEN}: ", line) for line in lines)
+    try:
+        unit = clang.Index.create().parse(str(path), ["-x", "c", "-std=c11", "-w", "-ferror-limit=0", *arguments], [(str(path), marked)])
     except clang.LibclangError as e:
         raise Failure(f"libclang, which reads the header, cannot be loaded: {e}. Please install it: apt-get install python3-clang") from None
     except clang.TranslationUnitLoadError:
         raise Failure(f"the header {path} cannot be read; name a file that exists") from None
+    annotated = set()
     for d in unit.diagnostics:
-        if d.severity >= clang.Diagnostic.Error:
+        if d.spelling.startswith(SEEN):
+            annotated.add(d.location.line)
+        elif d.severity >= clang.Diagnostic.Error:
             raise Failure(f"{path.name}:{d.location.line}:{d.location.column}: this is no valid C: {d.spelling}")
-    header = Header([], {}, {}, set())
+    header = Header([], {}, {}, set(), words.statements(path, lines, annotated))
     for cursor in unit.cursor.get_children():
         if cursor.kind == clang.CursorKind.ENUM_DECL:
             header.enumerations[cursor.spelling] = _enumerators(cursor)

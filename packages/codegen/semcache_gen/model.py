@@ -120,12 +120,12 @@ def matches(pattern, name):
 class Reader:
     """Reads the statements of a header, in the order of its lines."""
 
-    def __init__(self, header, statements, file):
+    def __init__(self, header, file):
         self.header, self.library, self.file = header, Library(), file
         self.current_file, self.by_function = "wrappers", {}
         functions = sorted(header.functions, key=lambda f: f.line)
         groups = [[] for _ in functions]
-        for s in statements:
+        for s in header.statements:
             word = s.next
             if word.text in FILE_WORDS and word.text != "file":
                 getattr(self, "read_" + s.take().text)(s)
@@ -232,6 +232,9 @@ class Reader:
             statements.remove(s)
         if not statements:
             return  # a function that is not described is not wrapped
+        if f.name in self.by_function:
+            line = next(p.function.line for p in self.by_function[f.name].prototypes if p.function.name == f.name)
+            raise Failure(f"{self.file}:{f.line}: {f.name} is described already, in line {line}")
         alike = next((s for s in statements if s.next.text == "alike"), None)
         if alike is not None:
             statements.remove(alike)

@@ -97,12 +97,11 @@ class Words:
         return found
 
 
-def statements(path):
-    """Returns the statements of the file's annotations, each as Words."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+def statements(path, lines, annotated):
+    """Returns the statements of the file's annotations, each as Words. `annotated` has the numbers of the lines in which annotations begin."""
     found, i = [], 0
     while i < len(lines):
-        opening = PRAGMA.match(lines[i])
+        opening = PRAGMA.match(lines[i]) if i + 1 in annotated else None
         if opening is None:
             i += 1
             continue
