@@ -91,6 +91,30 @@ class Messages(unittest.TestCase):
     def test_annotation_without_a_function(self):
         self.expect("scale.h:5:18: 'requires': no function follows that it could belong to", last="#pragma semcache requires m > 0")
 
+    TYPES = "typedef double scalar;\n#pragma semcache type scalar: s float, d double"
+
+    def precisions(self, statement, name="sdot", more="", types=TYPES, parameters="int n, const scalar* x, scalar* y"):
+        return {"file": types, "last": f"#pragma semcache {statement}; inputs: x<n>; outputs: y<n>; GPUMethod f\nvoid {name}({parameters});{more}"}
+
+    def test_precision_that_is_ambiguous(self):
+        self.expect_at("'precisions': sdot begins with more than one of these letters: s, sd; write which: s=NAME sd=NAME",
+                       **self.precisions("@precisions s sd", types=self.TYPES + ", sd double"))
+        self.expect_at("'d': its name is that of precision s; each precision has another one", **self.precisions("precisions s=sdot @d=sdot"))
+        self.expect_at("'s': is a precision of this function already", **self.precisions("precisions s @s d"))
+        self.expect_at("'d': sdot begins with the letter of none of these precisions, so write d=NAME",
+                       **self.precisions("precisions @d"))
+
+    def test_type_without_a_precision(self):
+        self.expect_at("'real': has the precisions s, and scalar has s, d; each type has all of them",
+                       file=self.TYPES.replace("\n", "\ntypedef double real;\n") + "\n#pragma semcache type @real: s float")
+        self.expect_at("'s': is a precision of this type already", file=self.TYPES.replace("d double", "d double, @s double"))
+
+    def test_type_of_precisions_without_them(self):
+        self.expect("scale.h:7: x of sdot has the type scalar, which is another one in each precision: write precisions",
+                    **self.precisions("nothing if n == 0"))
+        self.expect("scale.h:7: the result of sdot has the type scalar, which is another one in each precision: write precisions",
+                    file=self.TYPES, last="#pragma semcache pass_through\nscalar sdot(int n);")
+
     def test_unknown_precision(self):
         self.expect("scale.h:3:29: 'q': no type is described for this precision; there are only", first="precisions q; " + FIRST)
 
@@ -318,6 +342,21 @@ void other(char uplo, int m, int n, double factor, const double* a, int lda, dou
 """
         found = self.written(file=file, last="#pragma GCC diagnostic ignored \"-Wunknown-pragmas\"\n" + dead.join(["#if 0\n", "#endif\n"]))
         self.assertEqual([line for line in seen.splitlines() if "line" not in line], [line for line in found.splitlines() if "line" not in line])
+
+    def test_the_longest_name_of_a_precision_counts(self):
+        """The names of other interfaces are made from what is around it: dotx_sub, not dot and x_sub."""
+        types = "typedef double scalar;\n#pragma semcache type scalar: s float, d double, sd double"
+        text = self.written(file=types, last="""#pragma semcache precisions s=dot d=dotx sd=dotxy; inputs: x<n>; outputs: y<n>; GPUMethod f
+void dotx(int n, const scalar* x, scalar* y);
+#pragma semcache alike dotx
+void dotx_sub(int n, const scalar* x, scalar* y);
+#pragma semcache precisions d sd=sdsdot; inputs: x<n>; outputs: y<n>; GPUMethod f
+void ddot(int n, const scalar* x, scalar* y);
+#pragma semcache precisions s sd; inputs: x<n>; outputs: y<n>; GPUMethod f
+void sscal(int n, const scalar* x, scalar* y);""")
+        symbols = [line.split("(")[1].rstrip(")") for line in text.splitlines() if line.startswith("SEMCACHE_")]
+        self.assertEqual(["dot, s_types", "dotx, d_types", "dotxy, sd_types", "dot_sub, s_types", "dotx_sub, d_types", "dotxy_sub, sd_types",
+                          "ddot, d_types", "sdsdot, sd_types", "sscal, s_types", "sdscal, sd_types"], [s for s in symbols if "scale" not in s])
 
     def test_line_numbers_are_the_compilers(self):
         """A form feed ends no line, and neither do other characters that only some programs take for an end."""

@@ -150,13 +150,14 @@ class Reader:
         self.library.includes.append(s.take().text)
 
     def read_type(self, s):
+        word = s.next
         name = self.typedef(s)
         pointee = ""
         if s.accept("of"):
-            word = s.name("the name of a type")
-            pointee = word.text
+            other = s.name("the name of a type")
+            pointee = other.text
             if pointee not in self.library.families:
-                raise AnnotationError(word, "no type of this name is described above")
+                raise AnnotationError(other, "no type of this name is described above")
         s.expect(":")
         types = {}
         for precision, words in s.list(lambda: (s.name("the letter of a precision"), self.until_comma(s))):
@@ -164,7 +165,12 @@ class Reader:
             if text not in ["float", "double", *CPLUSPLUS, "const void*"]:
                 known = "float, double, float _Complex, double _Complex, const void*"
                 raise AnnotationError(words[0] if words else s.next, f"begins no type that is known: {known}")
+            if precision.text in types:
+                raise AnnotationError(precision, "is a precision of this type already")
             types[precision.text] = CPLUSPLUS.get(text, text)
+        for other, family in self.library.families.items():
+            if set(types) != set(family.types):
+                raise AnnotationError(word, f"has the precisions {', '.join(types)}, and {other} has {', '.join(family.types)}; each type has all of them")
         self.library.families[name] = Family(types, pointee)
 
     def read_integer(self, s):
@@ -269,24 +275,40 @@ class Reader:
         if s is None:
             routine = Routine(stem, f.line, {"only": stem})
         else:
-            s.take()
-            routine = Routine(stem, f.line, {})
-            while s.more:
-                letter = s.name("the letter of a precision")
-                if letter.text not in self.library.precisions:
-                    raise AnnotationError(letter, f"no type is described for this precision; there are {' '.join(self.library.precisions)}")
-                if s.accept("="):
-                    routine.precisions[letter.text] = s.name("the name in this precision").text
-                elif stem[0] in self.library.precisions:
-                    routine.precisions[letter.text] = letter.text + stem[1:]
-                else:
-                    raise AnnotationError(letter, f"{stem} begins with no precision's letter, so write {letter.text}=NAME")
-            if stem not in routine.precisions.values():
-                raise AnnotationError(s.words[0], f"{stem} itself is in none of the precisions")
-            if all(name == p + stem[1:] for p, name in routine.precisions.items()):
-                routine.name = stem[1:]
+            routine = Routine(stem, f.line, self.precisions_of(stem, s))
+            own = next(p for p, name in routine.precisions.items() if name == stem)
+            if all(name == p + stem[len(own):] for p, name in routine.precisions.items()):
+                routine.name = stem[len(own):]
         self.library.files.setdefault(self.current_file, []).append(routine)
         return routine
+
+    def precisions_of(self, stem, s):
+        """Returns the function's name in each precision. A letter alone takes the place of the one that the name begins with."""
+        statement, names, words = s.take(), {}, {}
+        while s.more:
+            word = s.name("the letter of a precision")
+            if word.text not in self.library.precisions:
+                raise AnnotationError(word, f"no type is described for this precision; there are {' '.join(self.library.precisions)}")
+            if word.text in names:
+                raise AnnotationError(word, "is a precision of this function already")
+            words[word.text] = word
+            names[word.text] = s.name("the name in this precision").text if s.accept("=") else ""
+        alone = [p for p, name in names.items() if not name]
+        begin = [p for p in names if names[p] == stem and stem.startswith(p)] or [p for p in alone if stem.startswith(p)]
+        if len(begin) > 1:
+            raise AnnotationError(statement, f"{stem} begins with more than one of these letters: {', '.join(begin)}; "
+                                  f"write which: {' '.join(p + '=NAME' for p in begin)}")
+        if alone and not begin:
+            raise AnnotationError(words[alone[0]], f"{stem} begins with the letter of none of these precisions, so write {alone[0]}=NAME")
+        for p in alone:
+            names[p] = p + stem[len(begin[0]):]
+        for p, name in names.items():
+            same = next(q for q in names if names[q] == name)
+            if same != p:
+                raise AnnotationError(words[p], f"its name is that of precision {same}; each precision has another one")
+        if stem not in names.values():
+            raise AnnotationError(statement, f"{stem} itself is in none of the precisions")
+        return names
 
     def new_prototype(self, f, routine):
         stem, versions = self.names_of(f.name)
@@ -296,7 +318,7 @@ class Reader:
                 symbols.append((integer, {"only": pattern.replace("*", stem)}))
                 continue
             # What is around the routine's name stays: cdotu_sub.
-            own = next((p for p, name in routine.precisions.items() if stem.startswith(name)), None)
+            own = max((p for p, name in routine.precisions.items() if stem.startswith(name)), key=lambda p: len(routine.precisions[p]), default=None)
             if own is None:
                 raise Failure(f"{self.file}:{f.line}: {f.name} has none of the names {', '.join(routine.precisions.values())}")
             rest = stem[len(routine.precisions[own]):]
@@ -344,6 +366,9 @@ class FunctionReader:
 
     def find_kinds(self, statements):
         announced = self.announced(statements)
+        for what, t in [*((p.name, p.type) for p in self.function.parameters), ("the result", self.function.result)]:
+            if t.base in self.library.families and "only" in self.routine.precisions:
+                self.fail(f"{what} of {self.function.name} has the type {t.base}, which is another one in each precision: write precisions")
         for p in self.function.parameters:
             if p.name in RESERVED:
                 self.fail(f"{p.name} cannot be the name of a parameter of {self.function.name}, because the wrappers or C++ have it; choose another one")
