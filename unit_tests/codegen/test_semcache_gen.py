@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
 """semcache-gen: the committed wrappers, messages about wrong annotations, the command line."""
+import ast
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -407,6 +409,29 @@ void other(ORDER uplo, int m, int n, double factor, const double* a, int lda, do
         self.assertEqual(self.written(first.format("UL", "U"), file.format("U", "L"), last.format("L", "U")), lower)
         for text in """one_of(g.uplo, "UL")""", "g.uplo == 'U'", "code == 101 ? 'U' : code == 102 ? 'L'", "flipped(g.uplo, 'L', 'U')":
             self.assertIn(text, lower)
+
+
+class Page(unittest.TestCase):
+    def texts(self, node):
+        """Returns what an expression of a message may be, with ... for what varies."""
+        if isinstance(node, ast.IfExp):
+            return self.texts(node.body) + self.texts(node.orelse)
+        if isinstance(node, ast.Constant):
+            return [node.value]
+        if isinstance(node, ast.JoinedStr):
+            return ["".join(part.value if isinstance(part, ast.Constant) else "..." for part in node.values)]
+        return []  # a text that is only passed on
+
+    def test_each_message_is_on_the_page(self):
+        messages = set()
+        for file in (SOURCE / "packages/codegen").rglob("*.py"):
+            for call in (n for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Call) and n.args):
+                if (call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) in ("Failure", "AnnotationError", "fail"):
+                    messages.update(re.sub(r"^(\.\.\.:)+ ", "", text) for text in self.texts(call.args[-1]))
+        page = (SOURCE / "docs/reference/semcache-gen.md").read_text().split("## Messages")[1].split("\n## ")[0]
+        entries = re.findall(r"^\| `([^`]+)` \|", page, re.M)
+        self.assertGreater(len(messages), 90)
+        self.assertEqual([[], []], [sorted(messages - {"..."} - set(entries)), sorted(set(entries) - messages)])
 
 
 class Command(unittest.TestCase):

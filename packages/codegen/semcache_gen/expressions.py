@@ -132,8 +132,9 @@ def _combine(operator, level, left, right, arithmetic):
     if level == COMPARISON and kinds == {"letter"}:
         return "condition", text
     if not kinds <= {"integer"}:
-        wrong = "a coefficient can be compared by == and != with a number only" if "value" in kinds else f"{left[0]} and {right[0]} do not fit"
-        raise AnnotationError(operator, wrong)
+        if "value" in kinds:
+            raise AnnotationError(operator, "a coefficient can be compared by == and != with a number only")
+        raise AnnotationError(operator, f"stands between {a(left[0])} and {a(right[0])}, which do not fit")
     if level in (2, 3):
         return "condition", text
     return _calculate(operator, left, right, arithmetic)
