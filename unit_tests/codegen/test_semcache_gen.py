@@ -95,8 +95,9 @@ class Messages(unittest.TestCase):
 
     TYPES = "typedef double scalar;\n#pragma semcache type scalar: s float, d double"
 
-    def precisions(self, statement, name="sdot", more="", types=TYPES, parameters="int n, const scalar* x, scalar* y"):
-        return {"file": types, "last": f"#pragma semcache {statement}; inputs: x<n>; outputs: y<n>; GPUMethod f\nvoid {name}({parameters});{more}"}
+    def precisions(self, statement, name="sdot", types=TYPES, routine="GPUMethod cublas*_v2"):
+        return {"file": types, "last": f"#pragma semcache {statement}; inputs: x<n>; outputs: y<n>; {routine}\n"
+                                       f"void {name}(int n, const scalar* x, scalar* y);"}
 
     def test_precision_that_is_ambiguous(self):
         self.expect_at("'precisions': sdot begins with more than one of these letters: s, sd; write which: s=NAME sd=NAME",
@@ -168,6 +169,30 @@ class Messages(unittest.TestCase):
     def test_words_of_a_matrix_for_a_vector(self):
         for words in "transposed if m == 0", "triangle uplo", "band 1 1":
             self.expect_at(f"'{words.split()[0]}': belongs to a matrix, which has two dimensions", first=FIRST.replace("b<m>", f"b<m> @{words}"))
+
+    def test_statement_that_stands_twice(self):
+        for statement in "work m", "GPUMethod f", "ParameterMatch <a, b>", "precisions s=scale d=other":
+            self.expect_at(f"'{statement.split()[0]}': stands twice for this function; one of them is enough",
+                           file=self.TYPES, first=f"inputs: a<m>; outputs: b<m>; {statement}; @{statement}")
+        self.expect_at("'library': stands twice; one of them is enough", file="#pragma semcache library one; @library two")
+        self.expect_at("'ORDER': has letters already", file="#pragma semcache letters ORDER: RowMajor 'R', ColMajor 'C'; letters @ORDER: RowMajor 'R'")
+        self.expect_at("'scalar': is described already", file=self.TYPES + "; type @scalar: s float, d double")
+
+    def test_device_routine_whose_name_is_none(self):
+        for name in "cublas*x*", "/", "f*", "*_v2":
+            self.expect_at(f"'{name}': is no name of a routine: write cublas*_v2, where the star stands for the function's name, or the name of your own",
+                           first=FIRST.replace("gpu_scale", "@" + name))
+
+    def test_device_routine_of_ones_own_in_several_precisions(self):
+        self.expect_at("'f': is a routine of your own, and x of sdot has the type scalar, which is several ones; describe each function by itself",
+                       **self.precisions("precisions s d; GPUMethod @f", routine=""))
+
+    def test_include_that_is_none(self):
+        for wrong in "device", '"device', "<device.h", '""':
+            self.expect_at(f"""'{wrong}': is no header: write "device.h" or <device.h>""", file=f"#pragma semcache include @{wrong}")
+
+    def test_integer_that_is_none(self):
+        self.expect_at("'int16_t': is no type of integers; these are: int32_t, int64_t", file="#pragma semcache names *_: @int16_t *_")
 
     def test_no_device_routine(self):
         self.expect("scale.h:4: scale has no GPUMethod; name one, or write pass_through", first="inputs: a<m * n>; outputs: b<m>")
@@ -348,17 +373,21 @@ void other(char uplo, int m, int n, double factor, const double* a, int lda, dou
     def test_the_longest_name_of_a_precision_counts(self):
         """The names of other interfaces are made from what is around it: dotx_sub, not dot and x_sub."""
         types = "typedef double scalar;\n#pragma semcache type scalar: s float, d double, sd double"
-        text = self.written(file=types, last="""#pragma semcache precisions s=dot d=dotx sd=dotxy; inputs: x<n>; outputs: y<n>; GPUMethod f
+        text = self.written(file=types, last="""#pragma semcache precisions s=dot d=dotx sd=dotxy; inputs: x<n>; outputs: y<n>; GPUMethod cublas*_v2
 void dotx(int n, const scalar* x, scalar* y);
 #pragma semcache alike dotx
 void dotx_sub(int n, const scalar* x, scalar* y);
-#pragma semcache precisions d sd=sdsdot; inputs: x<n>; outputs: y<n>; GPUMethod f
+#pragma semcache precisions d sd=sdsdot; inputs: x<n>; outputs: y<n>; GPUMethod cublas*_v2
 void ddot(int n, const scalar* x, scalar* y);
-#pragma semcache precisions s sd; inputs: x<n>; outputs: y<n>; GPUMethod f
+#pragma semcache precisions s sd; inputs: x<n>; outputs: y<n>; GPUMethod cublas*_v2
 void sscal(int n, const scalar* x, scalar* y);""")
         symbols = [line.split("(")[1].rstrip(")") for line in text.splitlines() if line.startswith("SEMCACHE_")]
         self.assertEqual(["dot, s_types", "dotx, d_types", "dotxy, sd_types", "dot_sub, s_types", "dotx_sub, d_types", "dotxy_sub, sd_types",
                           "ddot, d_types", "sdsdot, sd_types", "sscal, s_types", "sdscal, sd_types"], [s for s in symbols if "scale" not in s])
+
+    def test_includes(self):
+        for name in '"device.h"', "<folder/device.h>":
+            self.assertIn(f"\n#include {name}\n", self.written(file=f"#pragma semcache include {name}"))
 
     def test_line_numbers_are_the_compilers(self):
         """A form feed ends no line, and neither do other characters that only some programs take for an end."""

@@ -14,6 +14,7 @@ CPLUSPLUS = {"float _Complex": "std::complex<float>", "double _Complex": "std::c
 FILE_WORDS = ["library", "include", "file", "type", "integer", "names", "fortran", "letters"]
 FUNCTION_WORDS = ["alike", "precisions", "let", "inputs", "outputs", "scalars", "as_is", "result", "returns", "requires", "nothing", "where", "pass_through",
                   "work", "GPUMethod", "ParameterMatch", "forward", "reverse"]
+ONCE = ["precisions", "result", "returns", "work", "GPUMethod", "ParameterMatch"]
 MOST_OPERANDS = 6
 MOST_PARAMETERS = 8
 OF_MATRICES = ["leading", "transposed", "triangle", "band"]  # words behind a shape of two dimensions
@@ -128,6 +129,8 @@ class Reader:
         for s in header.statements:
             word = s.next
             if word.text in FILE_WORDS and word.text != "file":
+                if word.text == "library" and self.library.name:
+                    raise AnnotationError(word, "stands twice; one of them is enough")
                 getattr(self, "read_" + s.take().text)(s)
                 s.end()
                 continue
@@ -147,11 +150,16 @@ class Reader:
         self.library.name = s.name("the library's name").text
 
     def read_include(self, s):
-        self.library.includes.append(s.take().text)
+        word = s.joined('a header, such as "device.h"')
+        if re.fullmatch(r'"[^"<>]+"|<[^"<>]+>', word.text) is None:
+            raise AnnotationError(word, 'is no header: write "device.h" or <device.h>')
+        self.library.includes.append(word.text)
 
     def read_type(self, s):
         word = s.next
         name = self.typedef(s)
+        if name in self.library.families:
+            raise AnnotationError(word, "is described already")
         pointee = ""
         if s.accept("of"):
             other = s.name("the name of a type")
@@ -188,9 +196,11 @@ class Reader:
         versions = []
 
         def version():
-            integer = s.name("a type of integers").text
+            integer = s.name("a type of integers")
+            if integer.text not in ("int32_t", "int64_t"):
+                raise AnnotationError(integer, "is no type of integers; these are: int32_t, int64_t")
             while s.more and s.next.text != ",":
-                versions.append(("std::" + integer, self.pattern(s)))
+                versions.append(("std::" + integer.text, self.pattern(s)))
 
         s.list(version)
         self.library.names.append((pattern, versions))
@@ -209,6 +219,8 @@ class Reader:
         enumerators = self.header.enumerations.get(enumeration.text)
         if enumerators is None:
             raise AnnotationError(enumeration, "the header has no such enumeration")
+        if enumeration.text in self.library.letters:
+            raise AnnotationError(enumeration, "has letters already")
         s.expect(":")
 
         def one():
@@ -344,8 +356,12 @@ class FunctionReader:
         self.scope = Scope(self.function.name, self.names(), self.constants)
         if self.is_main:
             self.routine.scope = self.scope
+        met = ["precisions"] if "only" not in self.routine.precisions else []
         for s in statements:
             word = s.take()
+            if word.text in ONCE and word.text in met:
+                raise AnnotationError(word, "stands twice for this function; one of them is enough")
+            met.append(word.text)
             if not self.is_main and word.text not in ("requires", "where", "pass_through", "as_is", "result", "returns"):
                 raise AnnotationError(word, "belongs to the function that this one is alike to")
             getattr(self, "read_" + word.text)(s, word)
@@ -753,7 +769,14 @@ class FunctionReader:
         self.routine.work = number(s, self.scope.with_names(names, Arithmetic.FLOATING))
 
     def read_GPUMethod(self, s, _):
-        self.routine.gpu = s.joined("the name of the device's routine").text
+        word = s.joined("the name of the device's routine")
+        if re.fullmatch(r"cublas\w*\*?\w*|[A-Za-z_]\w*", word.text) is None:
+            raise AnnotationError(word, "is no name of a routine: write cublas*_v2, where the star stands for the function's name, or the name of your own")
+        self.routine.gpu = word.text
+        for p in self.function.parameters:
+            if not word.text.startswith("cublas") and p.type.base in {*self.library.families, *self.library.integers}:
+                raise AnnotationError(word, f"is a routine of your own, and {p.name} of {self.function.name} has the type {p.type.base}, "
+                                      "which is several ones; describe each function by itself")
 
     def read_ParameterMatch(self, s, _):
         s.expect("<")
