@@ -170,6 +170,20 @@ class Messages(unittest.TestCase):
         for words in "transposed if m == 0", "triangle uplo", "band 1 1":
             self.expect_at(f"'{words.split()[0]}': belongs to a matrix, which has two dimensions", first=FIRST.replace("b<m>", f"b<m> @{words}"))
 
+    def test_declaration_that_is_not_supported(self):
+        """It matters only where the function is described."""
+        for parameters, text in (("int n, ...", "other takes any number of arguments, which is not supported; describe functions with named ones"),
+                                 ("", "other has no list of parameters; write other(void), or what it takes"),
+                                 ("int", "parameter 1 of other has no name; annotations need it"),
+                                 ("int** n", "n of other has the type int **, which is not supported: numbers, enumerations, and pointers to numbers are")):
+            self.expect(f"scale.h:6: {text}", last=f"#pragma semcache pass_through\nvoid other({parameters});")
+            self.assertEqual((0, ""), self.message(last=f"void other({parameters});"))
+
+    def test_integer_of_several_widths_without_names(self):
+        self.expect("scale.h:7: n of other has the type whole, which has several widths, and no pattern of names fits other: write names PATTERN: ...",
+                    file="typedef int whole;\n#pragma semcache integer whole",
+                    last="#pragma semcache pass_through\nvoid other(whole n);")
+
     def test_statement_that_stands_twice(self):
         for statement in "work m", "GPUMethod f", "ParameterMatch <a, b>", "precisions s=scale d=other":
             self.expect_at(f"'{statement.split()[0]}': stands twice for this function; one of them is enough",
@@ -455,8 +469,11 @@ class Page(unittest.TestCase):
         messages = set()
         for file in (SOURCE / "packages/codegen").rglob("*.py"):
             for call in (n for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Call) and n.args):
-                if (call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) in ("Failure", "AnnotationError", "fail"):
+                called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                if called in ("Failure", "AnnotationError", "fail"):
                     messages.update(re.sub(r"^(\.\.\.:)+ ", "", text) for text in self.texts(call.args[-1]))
+            for function in (n for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.FunctionDef) and n.name == "_why_unsupported"):
+                messages.update(text for n in ast.walk(function) if isinstance(n, ast.Return) for text in self.texts(n.value) if text)
         page = (SOURCE / "docs/reference/semcache-gen.md").read_text().split("## Messages")[1].split("\n## ")[0]
         entries = re.findall(r"^\| `([^`]+)` \|", page, re.M)
         self.assertGreater(len(messages), 90)

@@ -55,6 +55,9 @@ class FunctionReader(OperandReader):
         for what, t in [*((p.name, p.type) for p in self.function.parameters), ("the result", self.function.result)]:
             if t.base in self.library.families and "only" in self.routine.precisions:
                 self.fail(f"{what} of {self.function.name} has the type {t.base}, which is another one in each precision: write precisions")
+            if t.base in self.library.integers and not all(integer for integer, _ in self.prototype.symbols):
+                self.fail(f"{what} of {self.function.name} has the type {t.base}, which has several widths, and no pattern of names fits "
+                          f"{self.function.name}: write names PATTERN: ...")
         for p in self.function.parameters:
             if p.name in RESERVED:
                 self.fail(f"{p.name} cannot be the name of a parameter of {self.function.name}, because the wrappers or C++ have it; "

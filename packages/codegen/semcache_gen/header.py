@@ -36,6 +36,7 @@ class Function:
     line: int
     parameters: list
     result: Type
+    unsupported: str = ""  # why it cannot be wrapped
 
 
 @dataclasses.dataclass
@@ -80,7 +81,7 @@ def read(path, arguments=()):
             if what.kind == clang.CursorKind.ENUM_DECL:
                 header.enumerations[cursor.spelling] = _enumerators(what)
         elif cursor.kind == clang.CursorKind.FUNCTION_DECL and cursor.location.file and cursor.location.file.name == str(path):
-            header.functions.append(_function(cursor, path))
+            header.functions.append(_function(cursor))
     return header
 
 
@@ -88,20 +89,24 @@ def _enumerators(cursor):
     return {e.spelling: e.enum_value for e in cursor.get_children() if e.kind == clang.CursorKind.ENUM_CONSTANT_DECL}
 
 
-def _function(cursor, path):
-    def checked(t, what):
-        found = _type(t)
-        if found is None:
-            raise Failure(f"{path.name}:{cursor.location.line}: {what} of {cursor.spelling} has the type {t.spelling}, which is not supported: "
-                          "numbers, enumerations, and pointers to numbers are")
-        return found
+def _function(cursor):
+    parameters = [Parameter(argument.spelling, _type(argument.type)) for argument in cursor.get_arguments()]
+    return Function(cursor.spelling, cursor.location.line, parameters, _type(cursor.result_type), _why_unsupported(cursor))
 
-    parameters = []
+
+def _why_unsupported(cursor):
+    if cursor.type.kind == clang.TypeKind.FUNCTIONNOPROTO:
+        return f"{cursor.spelling} has no list of parameters; write {cursor.spelling}(void), or what it takes"
+    if cursor.type.is_function_variadic():
+        return f"{cursor.spelling} takes any number of arguments, which is not supported; describe functions with named ones"
     for i, argument in enumerate(cursor.get_arguments()):
         if not argument.spelling:
-            raise Failure(f"{path.name}:{cursor.location.line}: parameter {i + 1} of {cursor.spelling} has no name; annotations need it")
-        parameters.append(Parameter(argument.spelling, checked(argument.type, argument.spelling)))
-    return Function(cursor.spelling, cursor.location.line, parameters, checked(cursor.result_type, "the result"))
+            return f"parameter {i + 1} of {cursor.spelling} has no name; annotations need it"
+    for what, t in [*((argument.spelling, argument.type) for argument in cursor.get_arguments()), ("the result", cursor.result_type)]:
+        if _type(t) is None:
+            return (f"{what} of {cursor.spelling} has the type {t.spelling}, which is not supported: numbers, enumerations, and pointers to "
+                    "numbers are")
+    return ""
 
 
 def _type(t):

@@ -145,6 +145,8 @@ class Reader:
             statements.remove(s)
         if not statements:
             return  # a function that is not described is not wrapped
+        if f.unsupported:
+            raise Failure(f"{self.file}:{f.line}: {f.unsupported}")
         if f.name in self.by_function:
             line = next(p.function.line for p in self.by_function[f.name].prototypes if p.function.name == f.name)
             raise Failure(f"{self.file}:{f.line}: {f.name} is described already, in line {line}")
