@@ -408,6 +408,11 @@ void sscal(int n, const scalar* x, scalar* y);""")
         self.assertIn("(g.m > 0)", self.written(last="\f\v /* \u2028 */\n#pragma semcache inputs: x<m>; outputs: y<m>; GPUMethod f; requires m > 0\n"
                                                 "void other(int m, const double* x, double* y);\nvoid third(int k);"))
 
+    def test_parameters_with_names_of_other_functions_of_the_wrappers(self):
+        self.compile_with_device(self.written(last="""#pragma semcache let stream = count + 1; let form = stream * 2
+#pragma semcache inputs: from<form>; outputs: to<stream>; forward from<stream>: g(form); GPUMethod f; work count
+void other(int count, const double* from, double* to, int routines, int arguments);"""))
+
     def test_functions_of_two_numbers_in_lists_of_operands(self):
         text = self.written(last="""#pragma semcache outputs: x<max(m, n)>, y<min(m, n) * n>, z<(m + n)>; GPUMethod f
 void other(int m, int n, double* x, double* y, double* z);""")
