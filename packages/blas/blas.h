@@ -45,7 +45,7 @@ void cblas_daxpy(blas_int n, value alpha, const scalar* x, blas_int incx, scalar
 
 #pragma semcache precisions s d c z
 #pragma semcache nothing if n <= 0 || incx <= 0
-#pragma semcache inputs: x<n> increment incx; outputs: x; work n
+#pragma semcache inputs: x<n> increment incx; outputs: x; scalars: alpha; work n
 #pragma semcache GPUMethod cublas*_v2
 void dscal_(const blas_int* n, const scalar* alpha, scalar* x, const blas_int* incx);
 #pragma semcache alike dscal_
@@ -53,7 +53,7 @@ void cblas_dscal(blas_int n, value alpha, scalar* x, blas_int incx);
 
 #pragma semcache precisions c=csscal z=zdscal
 #pragma semcache nothing if n <= 0 || incx <= 0
-#pragma semcache inputs: x<n> increment incx; outputs: x; work n
+#pragma semcache inputs: x<n> increment incx; outputs: x; scalars: alpha; work n
 #pragma semcache GPUMethod cublas*_v2
 void zdscal_(const blas_int* n, const real* alpha, scalar* x, const blas_int* incx);
 #pragma semcache alike zdscal_
@@ -135,7 +135,7 @@ size_t cblas_idamax(blas_int n, const scalar* x, blas_int incx);
 #pragma semcache precisions s=srot d=drot c=csrot z=zdrot
 #pragma semcache nothing if n <= 0
 #pragma semcache pass_through if incx == 0 || incy == 0
-#pragma semcache inputs: x<n> increment incx, y<n> increment incy; outputs: x, y; work 6 * n
+#pragma semcache inputs: x<n> increment incx, y<n> increment incy; outputs: x, y; scalars: c, s; work 6 * n
 #pragma semcache GPUMethod cublas*_v2
 void drot_(const blas_int* n, scalar* x, const blas_int* incx, scalar* y, const blas_int* incy, const real* c, const real* s);
 #pragma semcache alike drot_

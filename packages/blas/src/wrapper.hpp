@@ -6,6 +6,7 @@
 #include "cublas.hpp"
 #include "forms.hpp"
 #include "host_library.hpp"
+#include "sizes.hpp"
 
 #include <algorithm>
 #include <complex>

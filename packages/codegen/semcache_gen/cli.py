@@ -5,7 +5,7 @@ import argparse
 import pathlib
 import sys
 
-from . import header, model, words, write
+from . import header, reader, write
 from .errors import Failure
 
 DONE, WRONG_USE, NOTHING_WRITTEN = 0, 2, 3
@@ -35,7 +35,7 @@ def parser():
 def generate(path, include_folders=()):
     """Returns the text of each source that a header describes."""
     declarations = header.read(path, [f"-I{folder}" for folder in include_folders])
-    library = model.Reader(declarations, words.statements(path), path.name).library
+    library = reader.Reader(declarations, path.name).library
     if not library.files:
         raise Failure(f"{path.name}: no function is described; put #pragma semcache annotations in front of those to be wrapped")
     return write.texts(library, path.name)

@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
 """Expressions of parameters, in C's notation: they are checked, and written as C++."""
+import enum
+import re
+
 from .errors import AnnotationError
 
 LEVELS = [["||"], ["&&"], ["==", "!=", "in"], ["<", "<=", ">", ">="], ["+", "-"], ["*", "/", "%"]]
 COMPARISON = 2  # the first of the levels that a shape's angle brackets leave out
 FUNCTIONS = {"max": 2, "min": 2, "abs": 1}
+SIZES = {"+": "sum_of", "-": "difference_of", "*": "product_of", "/": "quotient_of", "%": "remainder_of"}  # packages/blas/src/sizes.hpp
+
+
+MADE = re.compile(rf"\b({'|'.join(SIZES.values())})\(")  # in the text of a number that may not fit where those in it do
+
+
+class Arithmetic(enum.Enum):
+    SIZES = enum.auto()  # whole numbers, which are limited and do not overflow
+    FLOATING = enum.auto()  # numbers of operations
+    PLAIN = enum.auto()  # C's
 
 
 def a(kind):
@@ -18,17 +31,22 @@ class Scope:
     Kinds: integer, letter, value (a coefficient, which can be compared with a number), condition, other (which has no place in expressions).
     """
 
-    def __init__(self, function, names, constants):
-        self.function, self.names, self.constants = function, names, constants
+    def __init__(self, function, names, constants, arithmetic=Arithmetic.SIZES):
+        self.function, self.names, self.constants, self.arithmetic = function, names, constants, arithmetic
+        self.used = set()  # the names that expressions have, so far
 
-    def with_names(self, more):
-        return Scope(self.function, {**self.names, **more}, self.constants)
+    def with_names(self, more, arithmetic=Arithmetic.SIZES):
+        """Returns a scope that shares all but some names."""
+        other = Scope(self.function, {**self.names, **more}, self.constants, arithmetic)
+        other.used = self.used
+        return other
 
     def find(self, word):
         if word.text in self.names:
+            self.used.add(word.text)
             return self.names[word.text]
         if word.text in self.constants:
-            return "integer", str(self.constants[word.text])
+            return "literal", str(self.constants[word.text])
         parameters = ", ".join(n for n in self.names if n != "complex")
         raise AnnotationError(word, f"there is no such name; {self.function} has {parameters}")
 
@@ -77,7 +95,7 @@ def _choice(words, scope):
     kinds = {kind_then, kind_else} - {"literal"}
     if len(kinds) > 1:
         raise AnnotationError(question, f"chooses between {a(kind_then)} and {a(kind_else)}")
-    return (kinds or {"literal"}).pop(), f"({text} ? {then} : {otherwise})"
+    return (kinds or {"integer"}).pop(), f"({text} ? {then} : {otherwise})"
 
 
 def _binary(words, scope, level, stop=""):
@@ -90,19 +108,20 @@ def _binary(words, scope, level, stop=""):
             kind, text = _one_of(words, operator, kind, text)
             continue
         other_kind, other = _binary(words, scope, level + 1, stop)
-        kind, text = _combine(operator, level, (kind, text), (other_kind, other))
+        kind, text = _combine(operator, level, (kind, text), (other_kind, other), scope.arithmetic)
     return kind, text
 
 
 def _one_of(words, operator, kind, text):
-    letters = words.take()
-    if kind != "letter" or letters.text[:1] != '"':
-        raise AnnotationError(operator, 'is used as in transa in "NTC"')
-    return "condition", f"one_of({text}, {letters.text})"
+    if kind != "letter":
+        raise AnnotationError(operator, f"what is in front of it is {a(kind)}, and not a letter")
+    return "condition", f"one_of({text}, {words.letters()})"
 
 
-def _combine(operator, level, left, right):
+def _combine(operator, level, left, right, arithmetic):
     kinds = {left[0], right[0]} - {"literal"}
+    if level > 3 and operator.text in "/%" and right == ("literal", "0"):
+        raise AnnotationError(operator, "divides by zero")
     text = f"{left[1]} {operator.text} {right[1]}"
     if operator.text in ("&&", "||"):
         if kinds != {"condition"}:
@@ -113,14 +132,50 @@ def _combine(operator, level, left, right):
     if level == COMPARISON and kinds == {"letter"}:
         return "condition", text
     if not kinds <= {"integer"}:
-        wrong = "a coefficient can be compared by == and != with a number only" if "value" in kinds else f"{left[0]} and {right[0]} do not fit"
-        raise AnnotationError(operator, wrong)
-    return ("condition", text) if level in (2, 3) else ("integer", f"({text})")
+        if "value" in kinds:
+            raise AnnotationError(operator, "a coefficient can be compared by == and != with a number only")
+        raise AnnotationError(operator, f"stands between {a(left[0])} and {a(right[0])}, which do not fit")
+    if level in (2, 3):
+        return "condition", text
+    return _calculate(operator, left, right, arithmetic)
+
+
+def _calculate(operator, left, right, arithmetic):
+    """Writes what two whole numbers give, or calculates it, if both are known."""
+    if arithmetic == Arithmetic.FLOATING and operator.text == "%":
+        raise AnnotationError(operator, "has no meaning in a number of operations, which is no whole number")
+    if left[0] == right[0] == "literal":
+        one, other = int(left[1]), int(right[1])
+        if arithmetic == Arithmetic.FLOATING and operator.text == "/":
+            return "integer", f"({one}.0 / {other})"
+        if operator.text == "/" and one % other != 0:
+            raise AnnotationError(operator, f"{one} / {other} is no whole number; multiply first, as in (m * {one}) / {other}")
+        calculate = {"+": lambda: one + other, "-": lambda: one - other, "*": lambda: one * other, "/": lambda: one // other,
+                     "%": lambda: abs(one) % abs(other) * (-1 if one < 0 else 1)}
+        return "literal", in_range(operator, calculate[operator.text]())
+    if arithmetic == Arithmetic.SIZES:
+        return "integer", f"{SIZES[operator.text]}({left[1]}, {right[1]})"
+    return "integer", f"({left[1]} {operator.text} {right[1]})"
+
+
+def whole_number(word):
+    """Returns the text of a number, as C++ has it."""
+    if re.fullmatch("0|[1-9][0-9]*", word.text) is None:
+        raise AnnotationError(word, "is no whole number in decimal notation, such as 16")
+    return in_range(word, int(word.text))
+
+
+def in_range(word, value):
+    if abs(value) >= 2**63:
+        raise AnnotationError(word, f"makes {value}, which does not fit 64 bits")
+    return str(value)
 
 
 def _single(words, scope):
     if not words.more:
         words.fail("an expression is missing")
+    if words.next.text[:1] == "'":
+        return "letter", words.letter()
     word = words.take()
     if word.text == "(":
         kind, text = _choice(words, scope)
@@ -130,24 +185,23 @@ def _single(words, scope):
         kind, text = _single(words, scope)
         if kind not in ("integer", "literal"):
             raise AnnotationError(word, f"is in front of {a(kind)}")
-        return kind, f"-({text})" if text.startswith("-") else f"-{text}"
+        if kind == "literal":
+            return kind, str(-int(text))
+        return _calculate(word, ("literal", "0"), (kind, text), scope.arithmetic)
     if word.text == "!":
         kind, text = _single(words, scope)
         if kind != "condition":
             raise AnnotationError(word, f"is in front of {a(kind)}")
         return kind, f"!({text})"
-    if word.text[:1] == "'":
-        if len(word.text) != 3:
-            raise AnnotationError(word, "a letter is written as 'N'")
-        return "letter", word.text
-    if word.text.isdigit():
-        return "literal", word.text
+    if word.text[0].isdigit():
+        return "literal", whole_number(word)
     if word.text in FUNCTIONS and words.accept("("):
         arguments = words.list(lambda: number(words, scope))
         words.expect(")")
         if len(arguments) != FUNCTIONS[word.text]:
             raise AnnotationError(word, f"takes {FUNCTIONS[word.text]} arguments, and has {len(arguments)}")
-        return "integer", f"{word.text}_of({', '.join(arguments)})"
+        function = "std::abs" if word.text == "abs" and scope.arithmetic == Arithmetic.FLOATING else word.text + "_of"
+        return "integer", f"{function}({', '.join(arguments)})"
     if not word.is_name:
         raise AnnotationError(word, "is no number and no name")
     kind, text = scope.find(word)

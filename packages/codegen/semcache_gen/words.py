@@ -7,6 +7,7 @@ import re
 from .errors import AnnotationError
 
 WORD = re.compile(r"\s+|//.*|/\*.*?\*/|(?P<word>[A-Za-z_]\w*|\d\w*|'[^']*'|\"[^\"]*\"|==|!=|<=|>=|&&|\|\||.)")
+LETTER, LETTERS = re.compile("'[A-Za-z0-9]'"), re.compile('"[A-Za-z0-9]+"')
 PRAGMA = re.compile(r"\s*#\s*pragma\s+semcache\b")
 
 
@@ -68,6 +69,19 @@ class Words:
             text += last.text
         return dataclasses.replace(first, text=text)
 
+    def letter(self):
+        """Takes a letter. Returns it as C++, in upper case: so the wrappers compare those of programs."""
+        word = self.take() if self.more else self.fail("expected a letter, such as 'N'")
+        if LETTER.fullmatch(word.text) is None:
+            raise AnnotationError(word, "expected a letter, such as 'N'")
+        return word.text.upper()
+
+    def letters(self):
+        word = self.take() if self.more else self.fail('expected letters, such as "NTC"')
+        if LETTERS.fullmatch(word.text) is None:
+            raise AnnotationError(word, 'expected letters, such as "NTC"')
+        return word.text.upper()
+
     def end(self):
         if self.more:
             self.fail("is not expected here; a statement ends with ;")
@@ -83,12 +97,11 @@ class Words:
         return found
 
 
-def statements(path):
-    """Returns the statements of the file's annotations, each as Words."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+def statements(path, lines, annotated):
+    """Returns the statements of the file's annotations, each as Words. `annotated` has the numbers of the lines in which annotations begin."""
     found, i = [], 0
     while i < len(lines):
-        opening = PRAGMA.match(lines[i])
+        opening = PRAGMA.match(lines[i]) if i + 1 in annotated else None
         if opening is None:
             i += 1
             continue

@@ -2,8 +2,10 @@
 # SPDX-FileCopyrightText: The SemCache contributors
 """Writes the wrappers as C++."""
 import pathlib
+import re
 
 from .errors import Failure
+from .expressions import MADE
 from .model import CPLUSPLUS
 
 TEMPLATES = pathlib.Path(__file__).parent / "templates"
@@ -244,7 +246,9 @@ class RoutineText:
 
     @property
     def lets(self):
-        return [f"const std::int64_t {name} = {text};" for name, text in self.routine.lets]
+        texts = [self.wrong, self.nothing, self.passes, self.work, *self.sizes, *self.operands, *(text for _, text in self.routine.lets)]
+        unused = {name for name, _ in self.routine.lets if not any(re.search(rf"\b{name}\b", text) for text in texts)}
+        return [f"{'[[maybe_unused]] ' if name in unused else ''}const std::int64_t {name} = {text};" for name, text in self.routine.lets]
 
     @property
     def wrong(self):
@@ -261,8 +265,17 @@ class RoutineText:
         return " || ".join(["g.passes", *self.routine.passes])
 
     @property
-    def integers(self):
-        return [f"g.{n}" for n, k in self.main.kinds.items() if k == "integer"]
+    def sizes(self):
+        """What must fit the 32 bits of the device's routine: parameters, and what expressions make of them."""
+        lets = [name for name, text in self.routine.lets if MADE.search(text)]
+        texts = []
+        for o in self.routine.ordered:
+            texts += [o.rows, o.columns, o.step]
+            for t in (t for t in (o.forward, o.reverse) if t is not None):
+                texts += [t.rows, t.columns, *t.arguments]
+        texts += [argument[1] for argument in self.routine.match if isinstance(argument, tuple)]
+        made = dict.fromkeys(t for t in texts if MADE.search(t))
+        return [f"g.{n}" for n, k in self.main.kinds.items() if k == "integer"] + lets + list(made)
 
     @property
     def work(self):
@@ -271,7 +284,8 @@ class RoutineText:
     @property
     def cannot_be_wrong(self):
         """Are there no arguments that the host's routine would refuse? Then small calls are passed on at once."""
-        return not self.routine.requires and not any(o.storage == "leading" for o in self.routine.operands.values()) and bool(self.routine.work)
+        may_be_wrong = bool(self.routine.requires) or any(o.storage == "leading" for o in self.routine.operands.values())
+        return not may_be_wrong and not self.routine.lets and bool(self.routine.work)
 
     @property
     def span(self):
@@ -368,17 +382,16 @@ class RoutineText:
 
     @staticmethod
     def cublas_argument(name, kind, places):
-        texts = {"letter": f"code_of(g.{name})", "integer": f"as_int(g.{name})", "value": f"g.{name}.at()", "copied": f"g.{name}",
-                 None: f"as_int({name})"}
+        texts = {"letter": f"code_of(g.{name})", "integer": f"as_int(g.{name})", "value": f"g.{name}.at()", "copied": f"g.{name}"}
         return texts[kind] if kind != "operand" else f"at[{places[name]}]"
 
     def own_argument(self, name, kind, places):
-        p = next((p for p in self.main.function.parameters if p.name == name), None)
-        base = Types(self.library).base(p.type) if p else "std::int64_t"
+        p = next(p for p in self.main.function.parameters if p.name == name)
+        base = Types(self.library).base(p.type)
         if kind == "operand":
             return f"place<{'const ' if p.type.const else ''}{base}>(at[{places[name]}])"
         texts = {"letter": f"g.{name}", "integer": f"static_cast<{base}>(g.{name})", "value": f"g.{name}.as<{base}>()",
-                 "copied": f"place<const {base}>(g.{name})", None: name}
+                 "copied": f"place<const {base}>(g.{name})"}
         return texts[kind]
 
 
