@@ -71,7 +71,7 @@ listed(
     ("who wants a part is taken for one who wants all", "wanted_twice positions as offsets.size() * !!positions #1"),
     ("new memory holds any fill", "fill without is_zero #1"),
     ("memory that was written holds zeros", "fill if zeros_value true #1"),
-    ("a number that changed its content is given back", "sole if overlaps false #1"),
+    ("a number that changed its content is given back", "sole if may_overlap false #1"),
     ("a use that has moved is looked for at its former place", "count if place false #3"),
     ("a redundant copy is not noticed", "link if same false #1"))
 listed(
@@ -118,7 +118,7 @@ listed(
     ("kernels are not ordered behind tasks that use the array itself", "order_kernels set ordered #1"))
 listed(
     "engine/tiles.cpp",
-    ("a tile of another device is found", "acquire without device_space #1"),
+    ("a tile of another device is found", "find without device_space #1"),
     ("a tile in use is freed", "shorten without users #1"),
     ("an array that still has another side loses its tiles", "leave without part #1"))
 listed(
@@ -172,7 +172,7 @@ listed(
     ("pages stay open until a launch ends", "project_soon without any_touched #1"),
     ("device memory is closed under a kernel that uses it", "project_device if pinned false #1"),
     ("launches believe that closed device memory is open", "project_device if read false #1"),
-    ("device memory is opened as far as was asked", "open_guarded choose exclusive true #1"),
+    ("device memory is opened as far as was asked", "permitted choose exclusive true #1"),
     ("launches never find a transfer in flight", "project_device without written #2"),
     ("a launch on a derived value does not look who computes it", "project_device without derived #1"),
     ("launches that write never find a transfer in flight", "project_device if used true #1"))
