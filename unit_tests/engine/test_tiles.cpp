@@ -185,7 +185,8 @@ TEST(Tiles, ThatNobodyUsesAreFewAndNothingIsLost) {
   Tiled p;
   constexpr std::size_t most = engine::Tiles::most_idle;
   const auto nth = [](std::size_t i) { return Region(i * 16, i * 16 + 16); };
-  Memory& kept = p.engine().tiles.acquire(1, p.d, ByteRange{16 * lead, 32 * lead});  // in use all the time
+  const Region of_kept(16 * lead, 32 * lead);
+  Memory& kept = p.engine().tiles.acquire(1, p.d, of_kept);  // in use all the time
   Memory& first = p.tile(nth(0));
   p.use(first, first.layout, Access::overwrite, 0, 2);
   Memory& second = p.tile(nth(1));
@@ -198,7 +199,7 @@ TEST(Tiles, ThatNobodyUsesAreFewAndNothingIsLost) {
   for (std::size_t i = 0; i < 2 * most; ++i) (void)p.tile(nth(most + 2 + i));
   EXPECT_TRUE(!first.live || first.snapshot() || first.layout != nth(0));
   EXPECT_LE(p.engine().state().directory.slots(p.d.datum).size(), 2 + 1 + most + 1);
-  EXPECT_TRUE(kept.live && !kept.snapshot());
+  EXPECT_TRUE(kept.live && !kept.snapshot() && kept.layout == of_kept);
   p.engine().tiles.release(kept);
   p.expect_all({{nth(0), 2}});  // what only the first one held
 }

@@ -57,7 +57,7 @@ listed(
     ("a fill that is overwritten is forgotten before it is copied", "link if pieces false #2"),
     ("the holder itself counts as another holder", "last_held if slot false #1"),
     ("stale counts as fresh where something is held",
-     "fresh held as (held.is_number() ? wanted : held) #5"),
+     "find_stale held as (held.is_number() ? wanted : held) #5"),
     ("a fetch compares values but not offsets", "next_fetch held as ValueRef{held.id, here.offset} #4"),
     ("a write keeps a shared number", "write exclusive as fresh #1"),
     ("a number is kept although another array wants it", "kept_among_its_slots without wanters #1"),
