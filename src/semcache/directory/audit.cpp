@@ -161,7 +161,8 @@ bool Directory::Audit::parts_hold_their_range() {
 
 std::string Directory::audit() const {
   Audit audit(*this);
-  (void)(audit.maps_are_whole() && audit.parts_hold_their_range() && audit.uses_are_counted() && audit.uses_are_at_their_places() && audit.wanted_bytes_are_held());
+  (void)(audit.maps_are_whole() && audit.parts_hold_their_range() && audit.uses_are_counted() && audit.uses_are_at_their_places() &&
+         audit.wanted_bytes_are_held());
   return audit.wrong;
 }
 

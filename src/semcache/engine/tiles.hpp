@@ -46,9 +46,10 @@ class Tiles : Parts {
   /// The tiles of an array, on all devices.
   struct List {
     base::MultiMap<std::uint64_t, Tile> tiles;  ///< by their first position
-    std::uint64_t longest = 0;                 ///< of them, from the first to the last position
-    std::size_t unused = 0;                    ///< how many have no users
+    std::uint64_t longest = 0;                  ///< of them, from the first to the last position
+    std::size_t unused = 0;                     ///< how many have no users
   };
+  /// Returns the tile of the list that `acquire` takes; nullptr if there is none.
   [[nodiscard]] Tile* find(std::uint32_t device, List& list, const Region& where, std::uint64_t unit) const noexcept;
   /// Gives up idle tiles of the list, those that were used longest ago first, until at most `most` are idle.
   void shorten(List& list, std::size_t most) noexcept;
