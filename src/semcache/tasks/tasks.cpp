@@ -151,6 +151,7 @@ class Places {
           if (p.operand != operand || p.where.empty()) continue;
           written = written || writes(p.mode);
           if (met[t.device].insert(p.where).second) needs[t.device].push_back(need(t.device, p));
+          if (!p.together.empty()) around_[{t.device, operand}].emplace(p.where, p.together);
         }
       }
       if (written || needs.size() < 2) continue;
@@ -241,7 +242,7 @@ class Places {
       Rectangle share = where;
       (by_columns ? share.column_end : share.row_end) = (by_columns ? share.column_begin : share.row_begin) + r.end;
       (by_columns ? share.column_begin : share.row_begin) += r.begin;
-      fetch(*device, part.operand, need(*device, part), share);
+      fetch(*device, part.operand, common_need(*device, part), share);
       ++device;
     }
   }
@@ -271,6 +272,13 @@ class Places {
     const auto all = of_all_.find({device, part.operand});
     return {part.where, all != of_all_.end() ? all->second : part.where};
   }
+  /// What another device needs of the part. It may have its own memory around that: a small device has less room.
+  [[nodiscard]] Need common_need(std::uint32_t device, const TaskPart& part) const {
+    if (const auto of = around_.find({device, part.operand}); of != around_.end()) {
+      if (const auto found = of->second.find(part.where); found != of->second.end()) return {part.where, found->second};
+    }
+    return need(device, {part.operand, part.where, part.mode});
+  }
   [[nodiscard]] const Place& place(std::uint32_t device, std::uint32_t operand, const Need& need) const {
     return places_.at({device, operand}).at(need.around);
   }
@@ -289,6 +297,7 @@ class Places {
   std::map<Key, std::map<Rectangle, Place, Before>> places_;
   std::map<Key, Rectangle> of_all_;                             ///< where all parts that are not `together` have one place
   std::map<std::uint32_t, std::vector<std::uint32_t>> common_;  ///< by operand, the devices that read the same of it
+  std::map<Key, std::map<Rectangle, Rectangle, Before>> around_;  ///< where parts are `together`, by part: of the first such task
   std::map<std::uint32_t, Rectangles> met_;                     ///< by operand, what tasks of these devices so far use of it
 };
 
