@@ -27,6 +27,26 @@ Matrix matrix(const char* routine, const char* name, const void* data, std::int6
           static_cast<std::uint32_t>(element_bytes)};
 }
 
+void expect_apart(const char* routine, const char* operand_name, const Matrix& operand, const char* result_name, const Matrix& result) {
+  struct Column {
+    std::uintptr_t begin, end;
+  };
+  const auto column = [](const Matrix& m, std::uint64_t j) {
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(m.data) + j * m.leading * m.element_bytes;
+    return Column{begin, begin + m.rows * m.element_bytes};
+  };
+  if (operand.rows * operand.columns == 0 || result.rows * result.columns == 0) return;
+  if (column(operand, operand.columns - 1).end <= column(result, 0).begin || column(result, result.columns - 1).end <= column(operand, 0).begin) return;
+  for (std::uint64_t i = 0, j = 0; i < operand.columns && j < result.columns;) {
+    const Column x = column(operand, i), y = column(result, j);
+    SEMCACHE_EXPECTS(x.end <= y.begin || y.end <= x.begin,
+                     std::string("linalg::") + routine + ": " + operand_name + " and " + result_name + " overlap: column " + std::to_string(i) + " of " +
+                         operand_name + " shares memory with column " + std::to_string(j) + " of " + result_name + ". Copy one of them first");
+    if (x.end <= y.begin) ++i;
+    else ++j;
+  }
+}
+
 std::size_t devices_at_most(const Options& o) {
   (void)runtime::device_ordinal(0);
   const auto all = static_cast<std::size_t>(device_count());
@@ -81,11 +101,19 @@ struct Cut {
   double coming_home;  ///< the seconds that the matrix takes to one device
   policy::SpreadOrHome where = {};
 };
-/// The cuts of sparse matrices, by the number of rows.
+/// The cuts of sparse matrices, by the number of rows, and what calls on vectors have cost that are not cut as a matrix.
 struct Cuts {
   std::mutex mutex;
   std::uint64_t epoch = 0;  ///< of the runtime whose matrices they are of
   std::map<std::uint64_t, Cut> of;
+  std::map<std::uint64_t, policy::SpreadOrHome> vectors;  ///< by the bytes of a call's largest operand
+  /// Forgets what belongs to an earlier runtime. Call it with the mutex.
+  void renew() {
+    if (epoch == runtime::epoch()) return;
+    of.clear();
+    vectors.clear();
+    epoch = runtime::epoch();
+  }
   /// Returns the cut of the matrix of so many rows that was used last with these options; nullptr: there is none. Call it with the mutex.
   [[nodiscard]] Cut* find(std::uint64_t rows, const Options& o) {
     const auto found = of.find(rows);
@@ -115,9 +143,12 @@ bool are_held(const std::vector<policy::Held>& runs, const std::vector<policy::H
   });
 }
 
+/// The runs of devices, by device. Those of devices that are left out are empty.
 std::vector<policy::Held> in_order(const std::vector<policy::Run>& runs) {
   std::vector<policy::Held> held;
-  for (const policy::Run& r : runs) held.push_back({r, static_cast<std::uint32_t>(held.size())});
+  for (std::uint32_t device = 0; device < runs.size(); ++device) {
+    if (runs[device].size() > 0) held.push_back({runs[device], device});
+  }
   return held;
 }
 
@@ -127,7 +158,8 @@ std::vector<policy::Held> in_order(const std::vector<policy::Run>& runs) {
 static double share_of_others(std::size_t devices, double all) noexcept { return all * (1.0 - 1.0 / static_cast<double>(devices)); }
 
 void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Run>& around, double bytes) {
-  const double coming_home = share_of_others(rows.size(), bytes) / policy::bytes_between_devices_a_second;
+  const std::size_t devices = in_order(rows).size();
+  const double coming_home = share_of_others(devices, bytes) / policy::bytes_between_devices_a_second;
   const Options o = options();
   const std::uint64_t all = rows.back().end;
   Cuts& c = cuts();
@@ -135,11 +167,11 @@ void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Ru
   if (Cut* const known = c.find(all, o); known != nullptr) {
     known->rows = rows;
     known->around = around;
-    if (rows.size() > 1) known->coming_home = coming_home;
+    if (devices > 1) known->coming_home = coming_home;
     return;
   }
-  if (c.epoch != runtime::epoch() || (c.of.size() >= most_cuts && c.of.count(all) == 0)) c.of.clear();
-  c.epoch = runtime::epoch();
+  c.renew();
+  if (c.of.size() >= most_cuts && c.of.count(all) == 0) c.of.clear();
   c.of[all] = {rows, around, o.spread, o.devices, coming_home};
 }
 
@@ -163,12 +195,16 @@ std::size_t devices_for_sparse(const Options& o, std::uint64_t rows, double seco
   return may_come_home && is_home(rows, share_of_others(devices, seconds_on_one)) ? 1 : devices;
 }
 
-void note_spread(std::uint64_t rows, std::size_t devices, const std::vector<ProductOperand>& vectors, double seconds_on_one) {
+static std::vector<policy::HeldOperand> held_operands(const std::vector<ProductOperand>& operands) {
+  std::vector<policy::HeldOperand> held;
+  for (const ProductOperand& o : operands) held.push_back(held_operand(o));
+  return held;
+}
+
+void note_spread(std::uint64_t rows, std::size_t devices, const std::vector<ProductOperand>& operands, double seconds_on_one) {
   const Options o = options();
   if (devices < 2 || o.spread != Spread::automatic) return;
-  std::vector<policy::HeldOperand> held;
-  for (const ProductOperand& v : vectors) held.push_back(held_operand(v));
-  const double moving = policy::seconds_of_moving(held, devices);
+  const double moving = policy::seconds_of_moving(held_operands(operands), devices);
   const double saved = share_of_others(devices, seconds_on_one);
   Cuts& c = cuts();
   const std::lock_guard<std::mutex> lock(c.mutex);
@@ -176,28 +212,104 @@ void note_spread(std::uint64_t rows, std::size_t devices, const std::vector<Prod
   if (found != nullptr) found->where.count_spread(moving, saved, found->coming_home);
 }
 
-VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one) {
+static VectorCut evenly_on(const Matrix& vector, std::size_t devices, const char* why) {
+  return {in_order(policy::cut_evenly(vector.rows, devices, policy::block_elements(vector.rows))), why};
+}
+
+VectorCut cut_evenly(const Matrix& vector, double seconds_on_one) {
   const Options o = options();
+  return evenly_on(vector, devices_for(o, seconds_on_one), why_so_many(o));
+}
+
+static std::uint32_t holder_of_most(const std::vector<policy::Held>& held, std::size_t devices) {
+  std::vector<std::uint64_t> elements(devices, 0);
+  for (const policy::Held& h : held) {
+    if (h.device < devices) elements[h.device] += h.run.size();
+  }
+  return static_cast<std::uint32_t>(std::max_element(elements.begin(), elements.end()) - elements.begin());
+}
+
+/// How a vector is cut, unless its call is better made at home.
+static VectorCut usual_cut(const Options& o, const Matrix& vector, bool has_content, double seconds_on_one) {
   const std::size_t most = devices_at_most(o), that_pay = policy::devices_that_pay(o.spread, seconds_on_one, most, o.least_seconds);
   if (o.spread != Spread::never) {
     Cuts& c = cuts();
     const std::lock_guard<std::mutex> lock(c.mutex);
-    const Cut* const found = c.find(vector.rows, o);
-    if (found != nullptr && found->rows.size() <= most) return {in_order(found->rows), "as the sparse matrix of as many rows", found->around, true};
+    Cut* const found = c.find(vector.rows, o);
+    if (found != nullptr && found->where.is_home() && in_order(found->rows).size() > 1) {
+      found->rows = {{0, vector.rows}};
+      found->around.clear();
+    }
+    std::vector<policy::Held> runs = found == nullptr ? std::vector<policy::Held>{} : in_order(found->rows);
+    if (!runs.empty() && runs.size() <= most) return {std::move(runs), "as the sparse matrix of as many rows", found->around, true};
   }
-  const auto evenly_on = [&](std::size_t devices) {
-    return in_order(policy::cut_evenly(vector.rows, devices, policy::block_elements(vector.rows)));
-  };
-  if (!has_content || most == 1 || o.spread == Spread::never) return {evenly_on(that_pay), why_so_many(o)};
+  if (!has_content || most == 1 || o.spread == Spread::never) return evenly_on(vector, that_pay, why_so_many(o));
   const std::vector<policy::Held> held = tasks::held_elements(vector);
   // What devices have read lies around what they have written, so even cuts are tried first. Content that lies on several devices stays there, so
   // that a small call does not gather what a large one has spread.
   constexpr const char* where_it_lies = "where the vector lies";
-  if (are_held(evenly_on(that_pay), held)) return {evenly_on(that_pay), where_it_lies};
-  if (are_held(evenly_on(most), held)) return {evenly_on(most), where_it_lies};
+  for (const std::size_t devices : {that_pay, most}) {
+    VectorCut even = evenly_on(vector, devices, where_it_lies);
+    if (are_held(even.runs, held)) return even;
+  }
   std::vector<policy::Held> as_held = policy::cut_as_held(vector.rows, held, most);
   if (!as_held.empty()) return {std::move(as_held), where_it_lies};
-  return {evenly_on(that_pay), why_so_many(o)};
+  VectorCut even = evenly_on(vector, that_pay, why_so_many(o));
+  if (even.runs.size() == 1) even.runs.front().device = holder_of_most(held, most);
+  return even;
+}
+
+/// The calls on vectors whose largest operand is that of these. Call it with the mutex.
+static policy::SpreadOrHome& calls_like(Cuts& c, const std::vector<policy::HeldOperand>& operands) {
+  std::uint64_t bytes = 0;
+  for (const policy::HeldOperand& o : operands) bytes = std::max(bytes, o.bytes);
+  c.renew();
+  if (c.vectors.size() >= most_cuts && c.vectors.count(bytes) == 0) c.vectors.clear();
+  return c.vectors[bytes];
+}
+/// Returns the seconds that vectors take to one device.
+static double seconds_home(const std::vector<policy::HeldOperand>& operands, std::size_t devices) {
+  double bytes = 0;
+  for (const policy::HeldOperand& o : operands) bytes += static_cast<double>(o.bytes);
+  return share_of_others(devices, bytes) / policy::bytes_between_devices_a_second;
+}
+/// Is a call on vectors made at home that would be cut for so many devices otherwise? Then it is counted. What lies on one device stays there, because that
+/// device's kernels may use it again; so a loop of calls alone is spread much later (`policy::SpreadOrHome`). What no device has yet is spread.
+static bool are_home(const std::vector<policy::HeldOperand>& operands, double seconds_on_one, std::size_t devices, std::uint32_t home) {
+  const bool on_host = std::all_of(operands.begin(), operands.end(), [](const policy::HeldOperand& o) {
+    return std::all_of(o.on_devices.begin(), o.on_devices.end(), [](std::uint64_t bytes) { return bytes == 0; });
+  });
+  Cuts& c = cuts();
+  const std::lock_guard<std::mutex> lock(c.mutex);
+  policy::SpreadOrHome& calls = calls_like(c, operands);
+  if (on_host) calls = {};
+  else if (!calls.is_home() && !calls.is_trial() && policy::is_better_at_home(operands, seconds_on_one, devices, home)) calls.go_home();
+  if (!calls.is_home()) return false;
+  calls.count_home(share_of_others(devices, seconds_on_one), seconds_home(operands, devices));
+  return true;
+}
+static void count_spread(std::vector<policy::HeldOperand> operands, double seconds_on_one, std::size_t devices) {
+  const double coming_home = seconds_home(operands, devices);
+  for (policy::HeldOperand& o : operands) o = policy::without_common_copies(std::move(o), devices);
+  Cuts& c = cuts();
+  const std::lock_guard<std::mutex> lock(c.mutex);
+  calls_like(c, operands).count_spread(policy::seconds_of_moving(operands, devices), share_of_others(devices, seconds_on_one), coming_home);
+}
+
+VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one, const std::vector<ProductOperand>& operands) {
+  const Options o = options();
+  VectorCut along = usual_cut(o, vector, has_content, seconds_on_one);
+  const std::size_t devices = along.runs.size();
+  if (devices < 2 || o.spread != Spread::automatic) return along;
+  if (along.follows_matrix) {
+    note_spread(vector.rows, devices, operands, seconds_on_one);
+    return along;
+  }
+  const std::vector<policy::HeldOperand> held = held_operands(operands);
+  const std::uint32_t home = policy::home_of(held, devices_at_most(o));
+  if (are_home(held, seconds_on_one, devices, home)) return {{{{0, vector.rows}, home}}, why_so_many(o)};
+  count_spread(held, seconds_on_one, devices);
+  return along;
 }
 
 const char* why_so_many(const Options& o) noexcept {
@@ -230,7 +342,13 @@ std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes) {
   if (n == 0 || devices_at_most(options()) == 1) return 1;
   Matrix v = vector_of(vector, n);
   const StandIns stand_in({{&v, Access::read}});
-  return cut_vector(v, true, bytes / bytes_per_second).runs.size();
+  const Options o = options();
+  const double seconds = bytes / bytes_per_second;
+  const VectorCut along = usual_cut(o, v, true, seconds);
+  const std::size_t devices = along.runs.size();
+  if (devices < 2 || o.spread != Spread::automatic || along.follows_matrix) return devices;
+  const std::vector<policy::HeldOperand> held = held_operands({{&v, false, Access::read}});
+  return are_home(held, seconds, devices, policy::home_of(held, devices_at_most(o))) ? 1 : devices;
 }
 
 #define SEMCACHE_LINALG_INSTANTIATE(T)                                                      \

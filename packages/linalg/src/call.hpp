@@ -39,6 +39,10 @@ void expect_size(const char* routine, const char* name, std::int64_t size);
 [[nodiscard]] Matrix matrix(const char* routine, const char* name, const void* data, std::int64_t rows, std::int64_t columns,
                             std::int64_t leading, std::size_t element_bytes);
 
+/// Expects that an operand and the result of a call share no byte: tasks of several devices would read what others write.
+/// @throws UsageError  they do
+void expect_apart(const char* routine, const char* operand_name, const Matrix& operand, const char* result_name, const Matrix& result);
+
 /// What calls take on one device, all operands there.
 template <class T>
 [[nodiscard]] double seconds_of_product(double multiplications) noexcept {
@@ -82,7 +86,7 @@ void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Ru
 /// (`policy::SpreadOrHome`), and then its vectors are cut so, too. To be called once for each product.
 [[nodiscard]] std::size_t devices_for_sparse(const Options& options, std::uint64_t rows, double seconds_on_one);
 /// Counts a call that is spread as a sparse matrix of so many rows is. To be called before it is carried out. On one device nothing is counted.
-void note_spread(std::uint64_t rows, std::size_t devices, const std::vector<ProductOperand>& vectors, double seconds_on_one);
+void note_spread(std::uint64_t rows, std::size_t devices, const std::vector<ProductOperand>& operands, double seconds_on_one);
 
 /// How a vector is cut.
 struct VectorCut {
@@ -94,10 +98,14 @@ struct VectorCut {
   bool follows_matrix = false;  ///< cut as the rows of a sparse matrix
 };
 /// Cuts a vector for the devices: as the rows were cut of the sparse matrix of as many rows that was used last; else where devices hold it already,
-/// if several do in fair shares; else evenly, between blocks (`policy::block_elements`), for as many devices as pay.
+/// if several do in fair shares; else evenly, between blocks (`policy::block_elements`), for as many devices as pay. Where the spread is automatic, the cut
+/// is one run where moving the operands costs more than other devices save, or has done so. To be called once for each call, before it is carried out.
 /// @param has_content  the content is used, so where it is matters
 /// @param seconds_on_one  what the call takes on one device
-[[nodiscard]] VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one);
+/// @param operands  all of the call
+[[nodiscard]] VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one, const std::vector<ProductOperand>& operands);
+/// Cuts a vector evenly, between blocks, for as many devices as pay.
+[[nodiscard]] VectorCut cut_evenly(const Matrix& vector, double seconds_on_one);
 
 /// Counts a call for the report: how it was cut, and why. `note_call` does so if a report is written, and makes no text otherwise.
 /// @param shape  "400 x 400 x 400"; for `note_call` a function that returns it

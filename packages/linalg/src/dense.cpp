@@ -65,6 +65,8 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
                                matrix("gemm", "B", b, tb ? n : k, tb ? k : n, ldb, sizeof(T)),
                                matrix("gemm", "C", c, m, n, ldc, sizeof(T))};
   if (m == 0 || n == 0 || (k == 0 && beta == T(1))) return;
+  expect_apart("gemm", "A", operands[0], "C", operands[2]);
+  expect_apart("gemm", "B", operands[1], "C", operands[2]);
   const policy::Product product{operands[2].rows, operands[2].columns, static_cast<std::uint64_t>(k), ta, tb, beta != T(0)};
   const Access of_c = beta == T(0) ? Access::overwrite : Access::read_write;
   StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], Access::read}, {&operands[2], of_c}});
@@ -120,22 +122,30 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
   const std::int64_t results = transposed ? n : m, terms = transposed ? m : n;
   std::vector<Matrix> operands{matrix("gemv", "A", a, m, n, lda, sizeof(T)), vector_of(x, terms), vector_of(y, results)};
   if (m == 0 || n == 0) return;  // as BLAS, which leaves y as it is
+  expect_apart("gemv", "A", operands[0], "y", operands[2]);
+  expect_apart("gemv", "x", operands[1], "y", operands[2]);
   const Access of_y = beta == T(0) ? Access::overwrite : Access::read_write;
   StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], Access::read}, {&operands[2], of_y}});
   const double seconds = sizeof(T) * static_cast<double>(m) * static_cast<double>(n) / bytes_per_second;
   // Results where they are already; each device needs its rows of op(A), and all of x.
-  const VectorCut along = cut_vector(operands[2], beta != T(0), seconds);
+  const VectorCut along = cut_vector(operands[2], beta != T(0), seconds,
+                                     {{&operands[0], false, Access::read}, {&operands[1], true, Access::read}, {&operands[2], false, of_y}});
+  const std::uint64_t all_terms = operands[1].rows;
   const std::vector<Task> cut = [&] {
     std::vector<Task> list;
     for (const policy::Held& h : along.runs) {
-      const std::uint64_t most_results = task_bytes(h.device) / (sizeof(T) * std::max<std::uint64_t>(1, operands[1].rows));
+      const std::uint64_t room = task_bytes(h.device) / sizeof(T);
+      // Where not even one result and its terms fit, each task adds some terms to what the last one has left.
+      const bool fits = policy::fit_together(memory_of(h.device), {all_terms * sizeof(T), all_terms * sizeof(T), sizeof(T)});
+      const std::uint64_t terms_of_task = fits ? all_terms : std::clamp<std::uint64_t>(room / 4, 1, all_terms);
       std::uint32_t lane = 0;
-      for (const policy::Run& r : policy::cut_to_fit(h.run, most_results)) {
-        const Rectangle of_a = transposed ? Rectangle{0, operands[0].rows, r.begin, r.end} : Rectangle{r.begin, r.end, 0, operands[0].columns};
-        list.push_back({h.device, lane++ % tasks::lanes_of_device,
-                         {{0, of_a, Access::read},
-                          {1, {0, operands[1].rows, 0, 1}, Access::read},
-                          {2, {r.begin, r.end, 0, 1}, of_y}}});
+      for (const policy::Run& r : policy::cut_to_fit(h.run, room / terms_of_task)) {
+        for (const policy::Run& s : policy::cut_to_fit({0, all_terms}, terms_of_task)) {
+          const Rectangle of_a = transposed ? Rectangle{s.begin, s.end, r.begin, r.end} : Rectangle{r.begin, r.end, s.begin, s.end};
+          list.push_back({h.device, lane, {{0, of_a, Access::read}, {1, {s.begin, s.end, 0, 1}, Access::read},
+                                           {2, {r.begin, r.end, 0, 1}, s.begin > 0 ? Access::read_write : of_y}}});
+        }
+        lane = (lane + 1) % tasks::lanes_of_device;
       }
     }
     return list;
@@ -144,8 +154,9 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& of_a = task.parts[0].where;
+    const T factor = task.parts[1].where.row_begin > 0 ? T(1) : beta;
     compute.gemv(stream, scalar_of<T>, static_cast<char>(transpose), static_cast<std::int32_t>(rows_of(of_a)),
-                 static_cast<std::int32_t>(columns_of(of_a)), &alpha, at[0].data, static_cast<std::int32_t>(at[0].leading), at[1].data, &beta,
+                 static_cast<std::int32_t>(columns_of(of_a)), &alpha, at[0].data, static_cast<std::int32_t>(at[0].leading), at[1].data, &factor,
                  at[2].data);
   });
   stand_ins.write_back();

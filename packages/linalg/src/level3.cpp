@@ -42,7 +42,8 @@ void expect_triangle(const char* routine, Triangle triangle) {
 }
 
 /// For each share of a call, the device that holds most of what only this share uses. (Others may use some inputs of a triangle, too.)
-std::vector<std::uint32_t> devices_of_shares(const Level3& call, const std::vector<policy::Run>& shares, const std::vector<Matrix>& operands) {
+std::vector<std::uint32_t> devices_of_shares(const Level3& call, const std::vector<policy::Run>& shares, const std::vector<Matrix>& operands,
+                                             const std::vector<std::uint32_t>& among) {
   std::vector<std::uint32_t> in_order(shares.size());
   for (std::uint32_t s = 0; s < in_order.size(); ++s) in_order[s] = s;
   const std::vector<Task> whole = policy::cut(call, shares, in_order, 1, std::vector<std::uint64_t>(shares.size(), UINT64_MAX), 1);
@@ -56,13 +57,23 @@ std::vector<std::uint32_t> devices_of_shares(const Level3& call, const std::vect
       for (std::size_t d = 0; d < of_part[s].size(); ++d) held[s][d] += of_part[s][d];
     }
   }
-  return policy::assign(held);
+  return policy::assign(held, among);
+}
+
+/// The devices that have room for all of A, and for one column or row of each other operand.
+std::vector<std::uint32_t> devices_with_room(const Level3& call, std::uint64_t element_bytes) {
+  const std::uint64_t of_a = call.is_triangle() ? 0 : call.k * call.k * element_bytes;
+  const std::uint64_t line = (call.independent == Independent::rows ? call.n : call.m) * element_bytes;
+  return policy::devices_with_room(memory_of_devices(), {of_a, of_a == 0 ? 0 : line, call.inputs == 0 || of_a == 0 ? 0 : line});
 }
 
 /// Cuts a call whose result is not empty, and runs its tasks. @param body  computes a task: (library, stream, task, operands)
 template <class Body>
 void carry_out(const char* routine, Scalar type, const Level3& call, std::vector<Matrix> operands, double seconds_on_one, const Body& body) {
   const Options o = options();
+  constexpr const char* names[] = {"A", "B", "C"};
+  const std::uint32_t first_cut = call.is_triangle() ? 0 : 1;  // the triangle of a matrix that is not cut may lie beside another one
+  for (std::uint32_t i = first_cut; i < call.result() && call.k > 0; ++i) expect_apart(routine, names[i], operands[i], "C", operands[call.result()]);
   std::vector<ProductOperand> of_product;
   std::vector<OperandUse> uses;
   for (std::uint32_t i = 0; i < operands.size(); ++i) {
@@ -74,10 +85,11 @@ void carry_out(const char* routine, Scalar type, const Level3& call, std::vector
     uses.push_back({&operands[i], is_result && call.is_triangle() ? Access::read_write : mode});
   }
   StandIns stand_ins(uses);
-  const std::vector<policy::Run> shares = policy::shares_of(call, devices_for(o, seconds_on_one, of_product));
+  const std::vector<std::uint32_t> able = devices_with_room(call, operands[0].element_bytes);
+  const std::vector<policy::Run> shares = policy::shares_of(call, std::min(able.size(), devices_for(o, seconds_on_one, of_product)));
   const std::uint64_t lines = call.independent == Independent::rows ? call.m : call.n;
   const std::size_t pieces = pieces_of_share(o, (lines + shares.size() - 1) / shares.size());
-  const std::vector<std::uint32_t> device_of_share = devices_of_shares(call, shares, operands);
+  const std::vector<std::uint32_t> device_of_share = devices_of_shares(call, shares, operands, able);
   std::vector<std::uint64_t> room;
   for (const std::uint32_t device : device_of_share) room.push_back(task_bytes(device) / operands[0].element_bytes * 3);
   const std::vector<Task> cut = policy::cut(call, shares, device_of_share, pieces, room, tasks::lanes_of_device);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -131,6 +132,7 @@ static bool lie_close_around(const std::vector<Run>& around, const std::vector<R
 struct Pieces {
   std::vector<Run> rows;
   bool are_tight = false;
+  bool fit = true;
 };
 /// Cuts a device's rows until what a task uses fits its memory. Columns that are none of the matrix are found later.
 static Pieces cut_to_fit(const std::int32_t* row_pointers, const std::int32_t* column_indices, const Run& rows, const policy::Memory& memory,
@@ -164,11 +166,37 @@ static Pieces cut_to_fit(const std::int32_t* row_pointers, const std::int32_t* c
                                                    of_x * scalar_bytes, of_y * scalar_bytes});
         all_small = all_small && ((entries + r.size()) * scalar_bytes <= small || r.size() == 1);
       }
-      if (fit || (tight && (all_small || pieces == rows.size()))) return {std::move(runs), tight};
+      if (fit || (tight && (all_small || pieces == rows.size()))) return {std::move(runs), tight, fit};
       if (all_small || pieces == rows.size()) break;
     }
   }
   return {};  // not reached
+}
+
+/// The rows of a device, and their pieces.
+struct DeviceRows {
+  std::uint32_t device;
+  Run rows;
+  Pieces pieces;
+};
+/// Shares the rows out to at most so many devices. Those without room for their pieces are left out, if others have.
+static std::vector<DeviceRows> share_out(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::size_t devices,
+                                         const std::vector<policy::Memory>& memory, std::uint64_t scalar_bytes) {
+  std::vector<std::uint32_t> all(memory.size());
+  std::iota(all.begin(), all.end(), 0U);
+  for (std::vector<std::uint32_t> able = all;;) {
+    const bool has_room = !able.empty();
+    if (!has_room) able = all;  // then the call fails, or what it uses takes fewer pages than it may
+    std::vector<DeviceRows> shares;
+    for (const Run& r : policy::cut_by_entries(row_pointers, rows, std::min(devices, able.size()), policy::block_elements(rows))) {
+      const std::uint32_t device = able[shares.size()];
+      shares.push_back({device, r, cut_to_fit(row_pointers, column_indices, r, memory[device], scalar_bytes)});
+    }
+    if (!has_room || std::all_of(shares.begin(), shares.end(), [](const DeviceRows& s) { return s.pieces.fit; })) return shares;
+    for (const DeviceRows& s : shares) {
+      if (!s.pieces.fit) able.erase(std::find(able.begin(), able.end(), s.device));
+    }
+  }
 }
 
 Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
@@ -184,18 +212,18 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
   }
   Pattern p;
   std::vector<bool> occurs(columns);
-  p.rows = policy::cut_by_entries(row_pointers, rows, devices, policy::block_elements(rows));
   struct Piece {
     std::uint32_t device;
     Run rows;
     bool is_tight;
   };
   std::vector<Piece> cut;
-  for (std::uint32_t device = 0; device < p.rows.size(); ++device) {
-    const Run& r = p.rows[device];
+  const std::vector<DeviceRows> of_devices = share_out(row_pointers, column_indices, rows, devices, memory, scalar_bytes);
+  for (const auto& [device, r, pieces] : of_devices) {
+    p.rows.resize(device + 1);
+    p.rows[device] = r;
     const auto has = static_cast<std::uint64_t>(row_pointers[r.end] - row_pointers[r.begin]);
-    Pieces pieces = cut_to_fit(row_pointers, column_indices, r, memory[device], scalar_bytes);
-    if (pieces.rows.size() == 1 && p.rows.size() > 1 && rows == columns && has >= least_split) {
+    if (pieces.rows.size() == 1 && of_devices.size() > 1 && rows == columns && has >= least_split) {
       const Run inner = inner_rows(row_pointers, column_indices, r);
       if (2 * inner.size() > r.size()) {
         for (const Run& some : {inner, Run{r.begin, inner.begin}, Run{inner.end, r.end}}) {
@@ -245,7 +273,7 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
   for (Pattern::Share& share : p.shares) {
     if (!share.is_tight) share.around = p.around[share.device];
   }
-  if (p.rows.size() > 1 && rows == columns && lie_close_around(p.around, p.rows)) p.room = p.around;
+  if (of_devices.size() > 1 && rows == columns && lie_close_around(p.around, p.rows)) p.room = p.around;
   return p;
 }
 

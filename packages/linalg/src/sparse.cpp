@@ -110,7 +110,9 @@ double seconds_of(const Csr<T, Offset>& a, std::uint64_t columns) {
 }
 void note_product(const Pattern& pattern, const Matrix& x, Access of_y, const Matrix& y, double seconds) {
   const bool needs_x = std::any_of(pattern.shares.begin(), pattern.shares.end(), [](const Pattern::Share& s) { return !s.needed.empty(); });
-  if (needs_x) note_spread(y.rows, pattern.rows.size(), {{&x, false, Access::read}, {&y, false, of_y}}, seconds);
+  const auto has_rows = [](const policy::Run& r) { return r.size() > 0; };
+  const auto devices = static_cast<std::size_t>(std::count_if(pattern.rows.begin(), pattern.rows.end(), has_rows));
+  if (needs_x) note_spread(y.rows, devices, {{&x, false, Access::read}, {&y, false, of_y}}, seconds);
 }
 
 /// The cut of a matrix for as many devices as pay, and its row pointers of 32 bits.
@@ -135,6 +137,7 @@ template <class T, class Offset>
 void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y) {
   expect_matrix("spmv", a);
   if (a.rows == 0) return;
+  expect_apart("spmv", "x", vector_of(x, a.columns), "y", vector_of(y, a.rows));
   const auto [pattern, row_pointers] = pattern_for(a, 1);
   std::vector<Matrix> operands = operands_of(a, row_pointers, vector_of(x, a.columns), vector_of(y, a.rows));
   const Access of_y = beta == T(0) ? Access::overwrite : Access::read_write;
@@ -150,6 +153,7 @@ void spmm(std::int64_t columns, T alpha, const Csr<T, Offset>& a, const T* x, st
   expect_size("spmm", "columns", columns);
   const Matrix given_x = matrix("spmm", "X", x, a.columns, columns, ldx, sizeof(T)), given_y = matrix("spmm", "Y", y, a.rows, columns, ldy, sizeof(T));
   if (a.rows == 0 || columns == 0) return;
+  expect_apart("spmm", "X", given_x, "Y", given_y);
   const auto [pattern, row_pointers] = pattern_for(a, given_x.columns);
   std::vector<Matrix> operands = operands_of(a, row_pointers, given_x, given_y);
   const Access of_y = beta == T(0) ? Access::overwrite : Access::read_write;

@@ -124,12 +124,11 @@ std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::siz
   return pieces;
 }
 
-/// Counts what moves for a call on vectors, if it is spread as a matrix is.
-void note_moves(const VectorCut& along, const Matrix& x, Access of_y, const Matrix& y, double seconds) {
-  if (!along.follows_matrix) return;
+/// The operands of a call on two vectors, which may be the same.
+std::vector<ProductOperand> both(const Matrix& x, const Matrix& y, Access of_y) {
   std::vector<ProductOperand> vectors{{&y, false, of_y}};
   if (x.data != y.data) vectors.push_back({&x, false, Access::read});
-  note_spread(y.rows, along.runs.size(), vectors, seconds);
+  return vectors;
 }
 
 /// Gives the vectors room for what lies around their runs, where that of all operands fits.
@@ -174,8 +173,7 @@ void scal(std::int64_t n, T alpha, T* x) {
   std::vector<Matrix> operands{vector_of(x, n)};
   StandIns stand_ins({{&operands[0], Access::read_write}});
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  const VectorCut along = cut_vector(operands[0], true, seconds);
-  note_moves(along, operands[0], Access::read_write, operands[0], seconds);
+  const VectorCut along = cut_vector(operands[0], true, seconds, {{&operands[0], false, Access::read_write}});
   const std::vector<Task> cut = cut_sum<T>(along, {Access::read_write});
   note_call("scal", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
@@ -199,9 +197,8 @@ Blocks blocks_of(std::uint64_t n) noexcept {
 template <class T>
 std::vector<Task> cut_dot(std::int64_t n, const Matrix& x, const Matrix& y, std::uint64_t block) {
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  VectorCut along = cut_vector(x, true, seconds);
-  if (!between_blocks(along.runs, block)) along = cut_vector(x, false, seconds);
-  note_moves(along, x, Access::read, y, seconds);
+  VectorCut along = cut_vector(x, true, seconds, both(x, y, Access::read));
+  if (!between_blocks(along.runs, block)) along = cut_evenly(x, seconds);
   std::vector<Task> cut;
   for (const policy::Held& h : to_fit(along.runs, 2 * sizeof(T), block)) {
     const Rectangle elements{h.run.begin, h.run.end, 0, 1};
@@ -364,8 +361,7 @@ void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, 
   const Access of_y = reads_y ? Access::read_write : Access::overwrite;
   StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], of_y}});
   const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  const VectorCut along = cut_vector(operands[reads_y ? 1 : 0], true, seconds);
-  note_moves(along, operands[0], of_y, operands[1], seconds);
+  const VectorCut along = cut_vector(operands[reads_y ? 1 : 0], true, seconds, both(operands[0], operands[1], of_y));
   std::vector<Task> cut = cut_sum<T>(along, {Access::read, of_y});
   // Each task reads the numbers that its own device has.
   for (Task& t : cut) {

@@ -3,7 +3,9 @@
 #include <semcache/policy/decomposition.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +15,13 @@ bool fit_together(const Memory& memory, std::initializer_list<std::uint64_t> par
   std::uint64_t pages = 0;
   for (const std::uint64_t bytes : parts) pages += bytes == 0 ? 0 : (bytes + memory.page - 1) / memory.page + 1;
   return pages <= memory.budget / memory.page;
+}
+
+std::vector<std::uint32_t> devices_with_room(const std::vector<Memory>& memory, std::initializer_list<std::uint64_t> parts) {
+  std::vector<std::uint32_t> all(memory.size()), with_room;
+  std::iota(all.begin(), all.end(), 0U);
+  std::copy_if(all.begin(), all.end(), std::back_inserter(with_room), [&](std::uint32_t d) { return fit_together(memory[d], parts); });
+  return with_room.empty() ? all : with_room;
 }
 
 std::uint64_t bytes_of_one_task(const Memory& memory) noexcept {
@@ -110,6 +119,17 @@ std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>&
     taken[d] = true;
   }
   return device_of;
+}
+
+std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>& held, const std::vector<std::uint32_t>& among) {
+  std::vector<std::vector<std::uint64_t>> by_these;
+  for (const std::vector<std::uint64_t>& of_run : held) {
+    std::vector<std::uint64_t>& some = by_these.emplace_back();
+    for (const std::uint32_t d : among) some.push_back(d < of_run.size() ? of_run[d] : 0);
+  }
+  std::vector<std::uint32_t> devices = assign(by_these);
+  for (std::uint32_t& d : devices) d = among[d];
+  return devices;
 }
 
 std::string text_of(const std::vector<Task>& tasks) {

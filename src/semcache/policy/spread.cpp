@@ -48,23 +48,38 @@ double seconds_of_moving(const std::vector<HeldOperand>& operands, std::size_t d
   return bytes / bytes_between_devices_a_second;
 }
 
-std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices, const std::vector<HeldOperand>& operands,
-                             double least_seconds) noexcept {
-  const std::size_t enough_work = devices_that_pay(spread, seconds_on_one, devices, least_seconds);
-  if (spread != Spread::automatic || enough_work < 2) return enough_work;
-  // At home means on the device that holds most.
-  std::vector<HeldOperand> at_home = operands;
-  std::vector<double> held(devices, 0.0);
+HeldOperand without_common_copies(HeldOperand o, std::size_t devices) noexcept {
+  if (o.whole || o.on_devices.size() < devices || devices == 0) return o;
+  const std::uint64_t share = o.bytes / devices;
+  const std::uint64_t least = *std::min_element(o.on_devices.begin(), o.on_devices.begin() + static_cast<std::ptrdiff_t>(devices));
+  if (least <= share) return o;
+  for (std::size_t d = 0; d < devices; ++d) o.on_devices[d] -= least - share;
+  return o;
+}
+
+std::uint32_t home_of(const std::vector<HeldOperand>& operands, std::size_t devices) {
+  std::vector<double> held(std::max<std::size_t>(devices, 1), 0.0);
   for (const HeldOperand& o : operands) {
     for (std::size_t d = 0; d < std::min(devices, o.on_devices.size()); ++d) held[d] += static_cast<double>(o.on_devices[d]);
   }
-  const auto home = static_cast<std::size_t>(std::max_element(held.begin(), held.end()) - held.begin());
+  return static_cast<std::uint32_t>(std::max_element(held.begin(), held.end()) - held.begin());
+}
+
+bool is_better_at_home(const std::vector<HeldOperand>& operands, double seconds_on_one, std::size_t devices, std::uint32_t home) {
+  std::vector<HeldOperand> at_home = operands;
   for (HeldOperand& o : at_home) {
     if (home < o.on_devices.size()) std::swap(o.on_devices[0], o.on_devices[home]);
   }
   const double alone = seconds_on_one + bytes_between_devices(at_home, 1) / bytes_between_devices_a_second;
-  const double together = seconds_on_one / static_cast<double>(enough_work) + bytes_between_devices(operands, enough_work) / bytes_between_devices_a_second;
-  return together < alone ? enough_work : 1;
+  const double together = seconds_on_one / static_cast<double>(devices) + bytes_between_devices(operands, devices) / bytes_between_devices_a_second;
+  return together >= alone;
+}
+
+std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices, const std::vector<HeldOperand>& operands,
+                             double least_seconds) noexcept {
+  const std::size_t enough_work = devices_that_pay(spread, seconds_on_one, devices, least_seconds);
+  if (spread != Spread::automatic || enough_work < 2) return enough_work;
+  return is_better_at_home(operands, seconds_on_one, enough_work, home_of(operands, devices)) ? 1 : enough_work;
 }
 
 }  // namespace semcache::policy
