@@ -306,6 +306,66 @@ TEST(Spread, CallsComeHomeWhenMovingVectorsHasLostWhatTheMatrixTakesHomeAndAreTr
   EXPECT_TRUE(calls.is_home());
 }
 
+TEST(Spread, CallsGoHomeAtOnceWhereTheirOperandsAreAndAreTriedMuchLater) {
+  SpreadOrHome calls;
+  EXPECT_FALSE(calls.is_home());
+  calls.go_home();
+  EXPECT_TRUE(calls.is_home());
+  EXPECT_FALSE(calls.is_trial());
+  for (int i = 0; i < 99; ++i) calls.count_home(1e-3, 1e-3);
+  EXPECT_TRUE(calls.is_home());
+  for (int i = 0; i < 2; ++i) calls.count_home(1e-3, 1e-3);
+  EXPECT_FALSE(calls.is_home());
+  EXPECT_TRUE(calls.is_trial());
+  calls.count_spread(1.1e-3, 0, 1e-3);  // it does not pay
+  EXPECT_TRUE(calls.is_home());
+  EXPECT_FALSE(calls.is_trial());
+}
+
+TEST(Spread, HomeIsWhereMostIs) {
+  EXPECT_EQ(home_of({}, 3), 0U);
+  EXPECT_EQ(home_of({{64, {0, 0, 0}}}, 3), 0U);
+  EXPECT_EQ(home_of({{64, {32, 0, 0}}, {64, {0, 0, 64}}}, 3), 2U);
+  EXPECT_EQ(home_of({{64, {32, 0, 0}}, {64, {0, 0, 64}}}, 2), 0U) << "of the devices that may be used";
+  EXPECT_EQ(home_of({{64, {0, 64, 64}}}, 3), 1U) << "the first of several";
+}
+
+TEST(Spread, ACallIsBetterAtHomeWhereMovingTakesLonger) {
+  constexpr std::uint64_t mib = 1 << 20;
+  const auto vectors = [](std::uint64_t on_0, std::uint64_t on_1) {
+    return std::vector<HeldOperand>{{64 * mib, {on_0 * mib, on_1 * mib}, false, true, true}, {64 * mib, {64 * mib, 64 * mib}, false, true, false}};
+  };
+  const double seconds = 3.0 * 64 * mib / 3e12;
+  EXPECT_TRUE(is_better_at_home(vectors(64, 0), seconds, 2, 0));
+  EXPECT_TRUE(is_better_at_home(vectors(0, 64), seconds, 2, 1));
+  EXPECT_FALSE(is_better_at_home(vectors(32, 32), seconds, 2, 0)) << "each has its share";
+  EXPECT_FALSE(is_better_at_home(vectors(0, 0), seconds, 2, 0)) << "the host has it";
+  EXPECT_FALSE(is_better_at_home(vectors(64, 0), 1e-3, 2, 0)) << "there is much work";
+}
+
+TEST(Spread, WhatAllDevicesHaveFetchedIsNoUseAtHome) {
+  const auto left = [](std::uint64_t on_0, std::uint64_t on_1) { return without_common_copies({64, {on_0, on_1}, false, true, true}, 2).on_devices; };
+  using Bytes = std::vector<std::uint64_t>;
+  EXPECT_EQ(left(64, 64), (Bytes{32, 32})) << "each has fetched the other's half";
+  EXPECT_EQ(left(64, 32), (Bytes{64, 32})) << "one device alone has";
+  EXPECT_EQ(left(64, 34), (Bytes{62, 32}));
+  EXPECT_EQ(left(20, 0), (Bytes{20, 0}));
+  EXPECT_EQ(without_common_copies({64, {64, 64}, true, true, false}, 2).on_devices, (Bytes{64, 64})) << "each needs all";
+}
+
+TEST(Decomposition, DevicesWithoutRoomForWhatIsNotCutAreLeftOut) {
+  using Devices = std::vector<std::uint32_t>;
+  const std::vector<Memory> memory{{100, 10}, {1000, 10}, {200, 10}, {1000, 10}};
+  EXPECT_EQ(devices_with_room(memory, {50}), (Devices{0, 1, 2, 3}));
+  EXPECT_EQ(devices_with_room(memory, {100}), (Devices{1, 2, 3})) << "it may begin anywhere in a page";
+  EXPECT_EQ(devices_with_room(memory, {100, 90}), (Devices{1, 3}));
+  EXPECT_EQ(devices_with_room(memory, {2000}), (Devices{0, 1, 2, 3})) << "none has room";
+  EXPECT_EQ(devices_with_room(memory, {}), (Devices{0, 1, 2, 3}));
+  // Two runs, of which device 0 holds one and device 3 the other, among devices 1 to 3.
+  EXPECT_EQ(assign({{9, 0, 0, 0}, {0, 0, 0, 9}}, {1, 2, 3}), (Devices{1, 3}));
+  EXPECT_EQ(assign({{0, 0, 0, 0}, {0, 0, 0, 0}}, {1, 3}), (Devices{1, 3}));
+}
+
 TEST(Spread, ADeviceMoreNeedsWorkForFiftyMicroseconds) {
   EXPECT_EQ(devices_that_pay(Spread::automatic, 10e-6, 8), 1u);
   EXPECT_EQ(devices_that_pay(Spread::automatic, 110e-6, 8), 2u);
