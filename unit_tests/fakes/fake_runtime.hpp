@@ -40,8 +40,10 @@ inline std::vector<std::unique_ptr<device::Device>> make_fake_devices() {
 }  // namespace semcache::fakes
 
 /// Called instead of `runtime::make_devices`.
-std::vector<std::unique_ptr<semcache::device::Device>> wrapped_make_devices(const semcache::runtime::Configuration&, const semcache::runtime::FrameworkDevice*)
+std::vector<std::unique_ptr<semcache::device::Device>> wrapped_make_devices(const semcache::runtime::Configuration&,
+                                                                                const semcache::runtime::FrameworkDevice*)
     asm("__wrap__ZN8semcache7runtime12make_devicesERKNS0_13ConfigurationEPKNS0_15FrameworkDeviceE");
-std::vector<std::unique_ptr<semcache::device::Device>> wrapped_make_devices(const semcache::runtime::Configuration&, const semcache::runtime::FrameworkDevice*) {
+std::vector<std::unique_ptr<semcache::device::Device>> wrapped_make_devices(const semcache::runtime::Configuration&,
+                                                                                const semcache::runtime::FrameworkDevice*) {
   return semcache::fakes::make_fake_devices();
 }

@@ -316,10 +316,12 @@ TEST_F(LinalgBytes, OfRefusedCalls) {
   says([&] { gemm(no, no, 10, 11, 10, 1.0, a.data(), 10, b.data(), 10, 0.0, c.data(), 10); }, "leaves");
   says([&] { (void)dot<double>(-3, a.data(), b.data()); }, "n is -3");
   // A result in an operand, also where only the last column of one meets the first of the other.
-  says([&] { gemm(no, no, 10, 10, 10, 1.0, a.data(), 10, b.data(), 10, 0.0, a.data(), 10); }, "gemm: A and C overlap: column 0 of A shares memory with column 0 of C");
+  says([&] { gemm(no, no, 10, 10, 10, 1.0, a.data(), 10, b.data(), 10, 0.0, a.data(), 10); },
+       "gemm: A and C overlap: column 0 of A shares memory with column 0 of C");
   says([&] { gemm(no, no, 5, 3, 5, 1.0, a.data(), 5, b.data(), 5, 0.0, b.data() + 14, 5); }, "gemm: B and C overlap: column 2 of B");
   says([&] { gemv(no, 10, 5, 1.0, a.data(), 10, b.data(), 0.0, b.data() + 4); }, "gemv: x and y overlap");
-  says([&] { gemv(no, 10, 5, 1.0, a.data(), 10, b.data(), 0.0, a.data() + 40); }, "gemv: A and y overlap: column 4 of A shares memory with column 0 of y");
+  says([&] { gemv(no, 10, 5, 1.0, a.data(), 10, b.data(), 0.0, a.data() + 40); },
+       "gemv: A and y overlap: column 4 of A shares memory with column 0 of y");
   says([&] { symm(Side::left, Triangle::lower, 5, 5, 1.0, a.data(), 5, b.data(), 5, 0.0, b.data(), 5); }, "symm: B and C overlap");
   says([&] { syrk(Triangle::lower, no, 5, 5, 1.0, a.data(), 5, 0.0, a.data(), 5); }, "syrk: A and C overlap");
   const std::int32_t none[6] = {};

@@ -23,7 +23,10 @@ constexpr std::int64_t n = 96;
 
 /// The operands of all calls. The matrix with entries is a unit matrix.
 struct Operands {
-  Operands() : a(n * n, Where::host), b(n * n, Where::host), c(n * n, Where::host), rows(n * n + 1, Where::host), columns(n * n, Where::host) { set(); }
+  Operands()
+      : a(n * n, Where::host), b(n * n, Where::host), c(n * n, Where::host), rows(n * n + 1, Where::host), columns(n * n, Where::host) {
+    set();
+  }
   void set() {
     a.set(of_a());
     b.set(of_b());
@@ -46,7 +49,9 @@ struct Case {
 };
 const Case cases[] = {
     {"axpby", [](const Operands& o) { axpby(n * n, 1.0, o.b.data(), 2.0, o.c.data()); }, 13},
-    {"gemm", [](const Operands& o) { gemm(Transpose::no, Transpose::no, n, n, n, 1.0, o.a.data(), n, o.b.data(), n, 1.0, o.c.data(), n); }, 5 + 6 * n},
+    {"gemm",
+     [](const Operands& o) { gemm(Transpose::no, Transpose::no, n, n, n, 1.0, o.a.data(), n, o.b.data(), n, 1.0, o.c.data(), n); },
+     5 + 6 * n},
     {"symm", [](const Operands& o) { symm(Side::left, Triangle::lower, n, n, 1.0, o.a.data(), n, o.b.data(), n, 1.0, o.c.data(), n); }, 5 + 6 * n},
     {"spmv", [](const Operands& o) { spmv(1.0, o.unit(), o.b.data(), 1.0, o.c.data()); }, 11},
 };

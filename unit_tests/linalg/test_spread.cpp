@@ -54,8 +54,8 @@ class LinalgSpread : public ::testing::Test {
   void TearDown() override { finalize(); }
 };
 
-/// Each case changes an operand by a kernel on one device, and makes a call that uses it: the bytes between devices are those of one device, which are
-/// none, from the first call on.
+/// Each case changes an operand by a kernel on one device, and makes a call that uses it: the bytes between devices are those of one device, which
+/// are none, from the first call on.
 TEST_F(LinalgSpread, NothingMovesWhereAKernelAndACallUseTheSameVectorInTurn) {
   struct Case {
     const char* name;

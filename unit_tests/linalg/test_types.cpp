@@ -101,10 +101,13 @@ TYPED_TEST(LinalgTypes, ASparseMatrixTimesOneAndSeveralVectors) {
     const std::size_t rows = 1 + this->pick(300), columns = 1 + this->pick(200), vectors = 1 + this->pick(9);
     std::vector<std::int32_t> row_pointers{0}, column_indices;
     for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t e = this->pick(4) == 0 ? 0 : this->pick(9); e > 0; --e) column_indices.push_back(static_cast<std::int32_t>(this->pick(columns)));
+      for (std::size_t e = this->pick(4) == 0 ? 0 : this->pick(9); e > 0; --e) {
+        column_indices.push_back(static_cast<std::int32_t>(this->pick(columns)));
+      }
       row_pointers.push_back(static_cast<std::int32_t>(column_indices.size()));
     }
-    const std::vector<T> values = this->filled(column_indices.size() + 1), host_x = this->filled(columns * vectors), before = this->filled(rows * vectors);
+    const std::vector<T> values = this->filled(column_indices.size() + 1), host_x = this->filled(columns * vectors);
+    const std::vector<T> before = this->filled(rows * vectors);
     const T alpha = this->number(), beta = this->pick(2) == 0 ? T(0) : this->number();
     std::vector<T> expected = before;
     for (std::size_t v = 0; v < vectors; ++v) {

@@ -36,12 +36,14 @@ void expect_apart(const char* routine, const char* operand_name, const Matrix& o
     return Column{begin, begin + m.rows * m.element_bytes};
   };
   if (operand.rows * operand.columns == 0 || result.rows * result.columns == 0) return;
-  if (column(operand, operand.columns - 1).end <= column(result, 0).begin || column(result, result.columns - 1).end <= column(operand, 0).begin) return;
+  if (column(operand, operand.columns - 1).end <= column(result, 0).begin) return;
+  if (column(result, result.columns - 1).end <= column(operand, 0).begin) return;
   for (std::uint64_t i = 0, j = 0; i < operand.columns && j < result.columns;) {
     const Column x = column(operand, i), y = column(result, j);
     SEMCACHE_EXPECTS(x.end <= y.begin || y.end <= x.begin,
-                     std::string("linalg::") + routine + ": " + operand_name + " and " + result_name + " overlap: column " + std::to_string(i) + " of " +
-                         operand_name + " shares memory with column " + std::to_string(j) + " of " + result_name + ". Copy one of them first");
+                     std::string("linalg::") + routine + ": " + operand_name + " and " + result_name + " overlap: column " + std::to_string(i) +
+                         " of " + operand_name + " shares memory with column " + std::to_string(j) + " of " + result_name +
+                         ". Copy one of them first");
     if (x.end <= y.begin) ++i;
     else ++j;
   }
@@ -273,8 +275,9 @@ static double seconds_home(const std::vector<policy::HeldOperand>& operands, std
   for (const policy::HeldOperand& o : operands) bytes += static_cast<double>(o.bytes);
   return share_of_others(devices, bytes) / policy::bytes_between_devices_a_second;
 }
-/// Is a call on vectors made at home that would be cut for so many devices otherwise? Then it is counted. What lies on one device stays there, because that
-/// device's kernels may use it again; so a loop of calls alone is spread much later (`policy::SpreadOrHome`). What no device has yet is spread.
+/// Is a call on vectors made at home that would be cut for so many devices otherwise? Then it is counted. What lies on one device stays there,
+/// because that device's kernels may use it again; so a loop of calls alone is spread much later (`policy::SpreadOrHome`). What no device has yet is
+/// spread.
 static bool are_home(const std::vector<policy::HeldOperand>& operands, double seconds_on_one, std::size_t devices, std::uint32_t home) {
   const bool on_host = std::all_of(operands.begin(), operands.end(), [](const policy::HeldOperand& o) {
     return std::all_of(o.on_devices.begin(), o.on_devices.end(), [](std::uint64_t bytes) { return bytes == 0; });

@@ -98,8 +98,9 @@ struct VectorCut {
   bool follows_matrix = false;  ///< cut as the rows of a sparse matrix
 };
 /// Cuts a vector for the devices: as the rows were cut of the sparse matrix of as many rows that was used last; else where devices hold it already,
-/// if several do in fair shares; else evenly, between blocks (`policy::block_elements`), for as many devices as pay. Where the spread is automatic, the cut
-/// is one run where moving the operands costs more than other devices save, or has done so. To be called once for each call, before it is carried out.
+/// if several do in fair shares; else evenly, between blocks (`policy::block_elements`), for as many devices as pay. Where the spread is automatic,
+/// the cut is one run where moving the operands costs more than other devices save, or has done so. To be called once for each call, before it is
+/// carried out.
 /// @param has_content  the content is used, so where it is matters
 /// @param seconds_on_one  what the call takes on one device
 /// @param operands  all of the call

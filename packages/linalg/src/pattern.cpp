@@ -180,8 +180,8 @@ struct DeviceRows {
   Pieces pieces;
 };
 /// Shares the rows out to at most so many devices. Those without room for their pieces are left out, if others have.
-static std::vector<DeviceRows> share_out(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::size_t devices,
-                                         const std::vector<policy::Memory>& memory, std::uint64_t scalar_bytes) {
+static std::vector<DeviceRows> share_out(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows,
+                                         std::size_t devices, const std::vector<policy::Memory>& memory, std::uint64_t scalar_bytes) {
   std::vector<std::uint32_t> all(memory.size());
   std::iota(all.begin(), all.end(), 0U);
   for (std::vector<std::uint32_t> able = all;;) {

@@ -34,8 +34,10 @@ struct Memory {
 };
 /// Do parts of so many bytes fit together? Each may begin anywhere in a page, so it may take a page more than its bytes do.
 [[nodiscard]] SEMCACHE_API bool fit_together(const Memory& memory, std::initializer_list<std::uint64_t> parts) noexcept;
-/// Returns the devices that have room for parts of so many bytes, which no cut of a call makes smaller: the others are left out. All devices, where none has.
-[[nodiscard]] SEMCACHE_API std::vector<std::uint32_t> devices_with_room(const std::vector<Memory>& memory, std::initializer_list<std::uint64_t> parts);
+/// Returns the devices that have room for parts of so many bytes, which no cut of a call makes smaller: the others are left out. All devices, where
+/// none has.
+[[nodiscard]] SEMCACHE_API std::vector<std::uint32_t> devices_with_room(const std::vector<Memory>& memory,
+                                                                        std::initializer_list<std::uint64_t> parts);
 /// Returns how many bytes the operands of a task may have, so that three tasks' fit together, or one task's where memory is short. Three operands take
 /// up to two pages each beside their bytes, and memory that an earlier call has left for a part may be twice as large.
 [[nodiscard]] SEMCACHE_API std::uint64_t bytes_of_task(const Memory& memory) noexcept;
@@ -97,7 +99,8 @@ struct Held {
 /// @return for each run its device. Runs of which nothing is held get the devices in order
 /// @param among  to these devices only, ascending
 [[nodiscard]] SEMCACHE_API std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>& held);
-[[nodiscard]] SEMCACHE_API std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>& held, const std::vector<std::uint32_t>& among);
+[[nodiscard]] SEMCACHE_API std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>& held,
+                                                             const std::vector<std::uint32_t>& among);
 
 /// What a task uses of an operand of the call.
 struct TaskPart {

@@ -38,9 +38,10 @@ struct HeldOperand {
 [[nodiscard]] SEMCACHE_API double bytes_between_devices(const std::vector<HeldOperand>& operands, std::size_t devices) noexcept;
 /// Returns which of `devices` devices holds most of the operands: the first of these, if several do. Pure.
 [[nodiscard]] SEMCACHE_API std::uint32_t home_of(const std::vector<HeldOperand>& operands, std::size_t devices);
-/// Is a call better made on the device `home` alone than on the first `devices` devices? So it is where moving the operands takes longer than the other
-/// devices save. Pure.
-[[nodiscard]] SEMCACHE_API bool is_better_at_home(const std::vector<HeldOperand>& operands, double seconds_on_one, std::size_t devices, std::uint32_t home);
+/// Is a call better made on the device `home` alone than on the first `devices` devices? So it is where moving the operands takes longer than the
+/// other devices save. Pure.
+[[nodiscard]] SEMCACHE_API bool is_better_at_home(const std::vector<HeldOperand>& operands, double seconds_on_one, std::size_t devices,
+                                                  std::uint32_t home);
 /// The same as `devices_that_pay` for a call whose operands may lie on devices already: one where moving them takes longer than the other devices
 /// save. So a loop in which a kernel on one device and a library call write the same array does not move it to and fro. Content on the host
 /// has the same way to any device, and does not matter.
@@ -48,10 +49,11 @@ struct HeldOperand {
                                                         const std::vector<HeldOperand>& operands,
                                                         double least_seconds = least_seconds_of_device) noexcept;
 
-/// Whether the calls on a sparse matrix and its vectors, or on vectors of one size, are spread, from what that has cost so far. Their operands move to and fro where kernels on one
-/// device use the vectors between the calls, and the matrix, which is large, is where it was used last. So the calls come home to one device when moving
-/// vectors has cost more than the other devices saved, by as much as it costs to bring the matrix there. They are spread again, to try, when the other
-/// devices would have saved a hundred times as much. So a program loses at most some per cent of its time by either.
+/// Whether the calls on a sparse matrix and its vectors, or on vectors of one size, are spread, from what that has cost so far. Their operands move
+/// to and fro where kernels on one device use the vectors between the calls, and the matrix, which is large, is where it was used last. So the calls
+/// come home to one device when moving vectors has cost more than the other devices saved, by as much as it costs to bring the matrix there. They are
+/// spread again, to try, when the other devices would have saved a hundred times as much. So a program loses at most some per cent of its time by
+/// either.
 class SpreadOrHome {
  public:
   [[nodiscard]] bool is_home() const noexcept { return home_; }
@@ -87,8 +89,8 @@ class SpreadOrHome {
 };
 /// What a link between devices carries. The order of magnitude matters.
 inline constexpr double bytes_between_devices_a_second = 3e11;
-/// Returns the operand without what all of `devices` devices hold beyond their shares: they have fetched that for calls that are spread, too. What one device
-/// alone has fetched, other code may have used there, and may fetch again.
+/// Returns the operand without what all of `devices` devices hold beyond their shares: they have fetched that for calls that are spread, too. What
+/// one device alone has fetched, other code may have used there, and may fetch again.
 [[nodiscard]] SEMCACHE_API HeldOperand without_common_copies(HeldOperand operand, std::size_t devices) noexcept;
 /// Returns the seconds that the operands of a call that is spread over several devices take from device to device: what a device lacks of what it reads,
 /// and what devices have fetched of a result since it was made last, because they may well fetch it again.

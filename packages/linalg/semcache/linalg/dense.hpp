@@ -16,8 +16,8 @@
 /// touch an edge while it is under way, but for other calls of this package.
 ///
 /// Every function throws UsageError where an operand is in no array, leaves it, or has a leading dimension that is too small, or an option (side,
-/// triangle, transpose, diagonal) is none that the call takes; nothing has changed then. It throws OutOfMemory where a task's operands exceed a
-/// device's budget, DeviceError where a device fails. Threads: any.
+/// triangle, transpose, diagonal) is none that the call takes, or the result overlaps an operand (but for A on one side); nothing has changed then.
+/// It throws OutOfMemory where a task's operands exceed a device's budget, DeviceError where a device fails. Threads: any.
 namespace semcache::linalg {
 
 enum class Transpose : char { no = 'N', yes = 'T', conjugate = 'C' };

@@ -45,7 +45,8 @@ template <class T>
 template <class T>
 [[nodiscard]] SEMCACHE_API std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries, std::uint64_t columns = 1);
 /// Returns on how many devices a function of vectors is computed. Vectors stay where they are: it is as many as the sparse matrix of as many rows
-/// has that was used last, or as hold this one already; otherwise as many as pay for so many bytes of all operands.
+/// has that was used last, or as hold this one already; otherwise as many as pay for so many bytes of all operands. One, where moving this vector
+/// takes longer than other devices save, or has done so; the question then counts as a call, because its caller makes the call in another way.
 /// @param vector  the one that decides, of n elements, in a tracked array
 template <class T>
 [[nodiscard]] SEMCACHE_API std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes);
