@@ -251,5 +251,52 @@ TEST(Tiles, OfAGuardedDevice) {
   p.expect_all({{some, 2}, {Region(0, 16), 4}});
 }
 
+/// The array's use is enlarged to whole pages, which the tile shares. Preparing each of the two takes these bytes from the other.
+TEST(Tiles, ThatShareAPageWithTheirArrayInOneLaunchWithChecksOfWrites) {
+  Program::Options o = Program::guarded();
+  o.devices = 2;
+  o.engine.check_writes = true;
+  Tiled p(o);
+  Memory& tile = p.tile(ByteRange{6000, 9000});
+  Memory& other = p.on_device(32 * lead);
+  p.kernel_write(&streams[0], other, other.all(), 9);
+  Memory& of_other = p.engine().tiles.acquire(1, other, ByteRange{100, 5000});
+  p.engine().tiles.release(of_other);
+  const Operand operands[] = {{&p.d, true}, {&tile, true}, {&of_other, true}};
+  for (const std::uint64_t seed : {5, 6}) {
+    Requirement parts[] = {{&p.d, ByteRange{100, 5000}, Access::write}, {&tile, ByteRange{6000, 9000}, Access::write},
+                           {&of_other, ByteRange{100, 5000}, Access::read_write}};
+    const engine::QueueIndex q = p.queue(&streams[1], 1);
+    const bool in_part = p.engine().launches.begin_launch(q, operands, 3, {parts, 3});
+    for (std::uint64_t i = 100; i < 5000; ++i) p.d.address[i] = Program::mix(seed, i);
+    for (std::uint64_t i = 0; i < tile.bytes; ++i) tile.address[i] = Program::mix(seed, 6000 + i);
+    p.engine().launches.end_launch(q, operands, 3, all_devices, {parts, in_part ? 3u : 0u});
+    p.engine().audit();
+    p.expect_all({{ByteRange{100, 5000}, seed}, {ByteRange{6000, 9000}, seed}});
+  }
+}
+
+TEST(Tiles, ThatALaunchStillUsesLeaveWithTheirArray) {
+  for (const bool on_gpu : {true, false}) {
+    Program::Options o = on_gpu ? Program::defaults() : Program::emulated();
+    o.devices = 2;
+    Program p(o);
+    Memory* const array = p.engine().lifetimes.allocate_device(0, "array", 32 * lead);
+    p.kernel_write(&streams[0], *array, array->all(), 1);
+    const std::uint64_t live = p.engine().lifetimes.live_device_bytes();
+    Memory& tile = p.engine().tiles.acquire(1, *array, ByteRange{0, 4 * lead});
+    const Operand used{&tile, false};
+    const engine::QueueIndex q = p.queue(&streams[1], 1);
+    p.engine().launches.begin_launch(q, &used, 1);
+    p.engine().tiles.release(tile);
+    p.engine().tiles.leave(*array);
+    p.engine().lifetimes.deallocate(array);
+    p.engine().launches.end_launch(q, &used, 1);
+    p.device(1).synchronize_device();
+    p.engine().audit();
+    EXPECT_EQ(p.engine().lifetimes.live_device_bytes(), live - 32 * lead) << (on_gpu ? "GPU" : "emulated");
+  }
+}
+
 }  // namespace
 }  // namespace semcache::fakes

@@ -39,6 +39,28 @@ TEST(Staging, ABufferThatIsMuchTooLargeIsLeftToOthers) {
   staging.give(small, page);
 }
 
+TEST(Staging, TellsTheFirstSizeThatItLacks) {
+  fakes::FakeDevice device({}, test_fails());
+  Staging staging(device, page);
+  const std::uint64_t sizes[] = {page, 4 * page, page};
+  EXPECT_EQ(staging.lacking(sizes, 3), page);
+  staging.add(staging.allocate(2 * page), 2 * page);
+  EXPECT_EQ(staging.lacking(sizes, 3), 4 * page) << "2 pages are for the first";
+  staging.add(staging.allocate(4 * page), 4 * page);
+  EXPECT_EQ(staging.lacking(sizes, 3), page);
+  staging.add(staging.allocate(64 * page), 64 * page);
+  EXPECT_EQ(staging.lacking(sizes, 3), page) << "much too large";
+  staging.add(staging.allocate(page), page);
+  EXPECT_EQ(staging.lacking(sizes, 3), 0u);
+  std::byte* const first = staging.take(sizes[0]);
+  std::byte* const second = staging.take(sizes[1]);
+  std::byte* const third = staging.take(sizes[2]);
+  EXPECT_EQ(device.staging_bytes(), 71 * page) << "nothing more was allocated";
+  staging.give(first, page);
+  staging.give(second, 4 * page);
+  staging.give(third, page);
+}
+
 TEST(Staging, OneTransferIsNeverTooLarge) {
   fakes::FakeDevice device({}, test_fails());
   Staging staging(device, page);

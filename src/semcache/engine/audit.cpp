@@ -159,10 +159,10 @@ void Audit::look_at_flags(const Memory& m) {
 void Audit::look_at_transfers(const Memory& m) {
   for (QueueIndex q = 1; q < s_.queues->count(); ++q) {
     const std::uint64_t at = m.uses.last_write(q);
-    if (!s_.queues->own(q) || at == 0 || s_.queues->done(q, at)) continue;
+    if (!s_.queues->engine_orders(q) || at == 0 || s_.queues->done(q, at)) continue;
     for (QueueIndex p = 1; p < s_.queues->count(); ++p) {
       if (s_.queues->device_of(p) == s_.device_index(m) && s_.queues->relies_on_flags(p) && !s_.queues->ordered(p, q, at)) {
-        base::fatal("audit: I6: launches on queue %u need not wait, but a transfer to '%s' is in flight", p, s_.name(m));
+        base::fatal("audit: I6: launches on queue %u need not wait, but a transfer to '%s', or a task that writes it, is in flight", p, s_.name(m));
       }
     }
   }

@@ -37,6 +37,31 @@ plan::Step copy_of(plan::Purpose purpose, plan::End to, std::uint64_t to_pitch, 
   return step;
 }
 
+/// A piece of a copy at the call: where it begins at both ends, and its columns there.
+struct Piece {
+  std::uint64_t to, from, width, columns;
+};
+/// Cuts a copy between a device and the host into pieces that lie within one of the chunks in which host pages are page-locked: some columns,
+/// or a part of one.
+/// @param host_pitch  the bytes from column to column on the host
+/// @param room(to, from)  returns the bytes from these positions to the end of their chunk
+template <class Room>
+base::Vector<Piece> pieces_of(const Copies::Columns& what, std::uint64_t to_position, std::uint64_t from_position, std::uint64_t host_pitch,
+                              const Room& room) {
+  base::Vector<Piece> pieces;
+  for (std::uint64_t column = 0, done = 0; column < what.columns;) {
+    const std::uint64_t to = to_position + column * what.to_pitch + done, from = from_position + column * what.from_pitch + done;
+    const std::uint64_t most = room(to, from);
+    const std::uint64_t width = std::min(what.width - done, most);
+    std::uint64_t columns = 1;
+    if (done == 0 && width == what.width && what.columns > 1) columns = std::min(what.columns - column, 1 + (most - width) / host_pitch);
+    pieces.push_back({to, from, width, columns});
+    done = width < what.width - done ? done + width : 0;
+    if (done == 0) column += columns;
+  }
+  return pieces;
+}
+
 }  // namespace
 
 void Copies::copy(void* to, const void* from, Columns what) {
@@ -507,6 +532,12 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   const bool one_array = are_two_sides(to, from);
   const bool noted_at_the_end = one_array || written.mode != Access::overwrite;
   const bool crosses = to.on_host() != from.on_host();
+  const std::uint64_t host_pitch = to.on_host() ? what.to_pitch : what.from_pitch;
+  const base::Vector<Piece> pieces =
+      pieces_of(what, to_position, from_position, host_pitch, [&](std::uint64_t target, std::uint64_t source) {
+        const std::uint64_t on_host = to.on_host() ? target : source;
+        return crosses ? s_.pages->chunk_end(on_host) - on_host : UINT64_MAX;
+      });
   // Kernels of a GPU may use an open mirror without being noticed, so all devices are waited for.
   const Kept to_kept(to);
   const Kept from_kept(from);
@@ -520,28 +551,24 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // an open mirror counts as changed at every use
     if (const Obstacle o = preparation_.meet(needs, one_array ? 3 : 2)) return o;
     if (!crosses) return transfers_.staging_over_host(to.space, from.space, from_range.size());
-    return to.on_host() ? hazards_.directly_reached(to, what.to(to_position)) : hazards_.directly_reached(from, from_range);
+    Memory& host = to.on_host() ? to : from;
+    if (const Obstacle o = hazards_.directly_reached(host, to.on_host() ? what.to(to_position) : from_range)) return o;
+    base::Vector<Region> on_host;
+    for (const Piece& p : pieces) on_host.emplace_back(to.on_host() ? p.to : p.from, p.width, p.columns, host_pitch);
+    return transfers_.staging_for(to.on_host() ? from : to, host, on_host.data(), on_host.size(),
+                                  to.on_host() ? Executor::Direction::from_device : Executor::Direction::to_device);
   });
   if (noted_at_the_end) transfers_.prepare_written(to, written.range);  // so that noting the write cannot fail
-  for (std::uint64_t column = 0, done = 0; column < what.columns;) {
-    // A piece lies within one of the chunks in which host pages are page-locked: some columns, or a part of one.
-    const std::uint64_t target = to_position + column * what.to_pitch + done, source = from_position + column * what.from_pitch + done;
-    const std::uint64_t host_position = to.on_host() ? target : source, host_pitch = to.on_host() ? what.to_pitch : what.from_pitch;
-    const std::uint64_t room = crosses ? s_.pages->chunk_end(host_position) - host_position : UINT64_MAX;
-    const std::uint64_t width = std::min(what.width - done, room);
-    std::uint64_t columns = 1;
-    if (done == 0 && width == what.width && what.columns > 1) columns = std::min(what.columns - column, 1 + (room - width) / host_pitch);
-    const Region piece(target, width, columns, what.to_pitch);
+  for (const Piece& p : pieces) {
+    const Region piece(p.to, p.width, p.columns, what.to_pitch);
     if (!noted_at_the_end) transfers_.prepare_written(to, piece);
     transfers_.overwrite(to, noted_at_the_end ? written.range : piece,
-                         copy_of(plan::Purpose::call, end_at(to, target), what.to_pitch, end_at(from, source), what.from_pitch, width, columns));
+                         copy_of(plan::Purpose::call, end_at(to, p.to), what.to_pitch, end_at(from, p.from), what.from_pitch, p.width, p.columns));
     // The directory touches nothing where only this mirror holds what is overwritten, so its pages are closed here (I6).
     if (crosses && to.on_host()) s_.pages->project(to, piece.hull());
     // Each piece is noted at once, because a later one may fail, and overwritten bytes must not be taken for the former content
     // (I9). Within one array that would make the source stale, so there the whole range is noted at the end.
     if (!noted_at_the_end) transfers_.note_written(to, piece);
-    done = width < what.width - done ? done + width : 0;
-    if (done == 0) column += columns;
   }
   if (noted_at_the_end) transfers_.note_written(to, written.range);
   transactions_.complete_transfers(t, to);

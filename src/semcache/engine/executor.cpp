@@ -429,13 +429,14 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
 }
 
 void Executor::order_queue(QueueIndex queue, Memory& m, const Region& where, Mode mode, Behind behind) {
-  const QueueIndex end = behind == Behind::transfers ? s_.queues->own_end() : s_.queues->count();
-  for (QueueIndex q = 1; q < end; ++q) {
+  const auto counts = [&](QueueIndex q) { return behind == Behind::all || s_.queues->engine_orders(q); };
+  for (QueueIndex q = 1; q < s_.queues->count(); ++q) {
+    if (!counts(q)) continue;
     if (const std::uint64_t at = s_.last_conflict(m, q, mode); at != 0) s_.queues->order(queue, q, at);
   }
   const base::Vector<timeline::PartialUse>& parts = m.uses.parts();
   for (auto use = parts.rbegin(); use != parts.rend(); ++use) {  // the latest first: it may make an event for the others superfluous
-    if (use->queue >= end || (mode == Mode::reads && use->mode == Mode::reads)) continue;
+    if (!counts(use->queue) || (mode == Mode::reads && use->mode == Mode::reads)) continue;
     if (may_overlap(use->where, where)) s_.queues->order(queue, use->queue, use->position);
   }
 }

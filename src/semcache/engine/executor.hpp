@@ -22,8 +22,8 @@ class Executor : Parts {
   void tell(const plan::Step& step) noexcept {
     if (s_.options.observer != nullptr) s_.options.observer->done(step);
   }
-  enum class Behind : std::uint8_t { transfers, all };
-  /// Makes later work on `queue` start behind earlier uses of these bytes: those by our own transfers, or all known ones.
+  enum class Behind : std::uint8_t { transfers_and_tasks, all };
+  /// Makes later work on `queue` start behind earlier uses of these bytes: those by transfers and tasks, or all known ones.
   /// @param mode  what the later work does; work that reads is ordered behind writes only
   void order_queue(QueueIndex queue, Memory& memory, const Region& where, Mode mode, Behind behind);
   /// Gives work that was just submitted to `queue` its number there, and notes that it uses these bytes.

@@ -89,7 +89,7 @@ void ForeignUses::access(Memory& m, const Region& where, Access mode) {
   t.run([&] {
     s_.expect_not_freed(kept);
     const Obstacle o = preparation_.meet(&use, 1);
-    return o ? o : hazards_.transfers_of(m);
+    return o ? o : hazards_.transfers_and_tasks_of(m);
   });
   transfers_.prepare_written(m, use.range);
   transfers_.note_written(m, use.range);

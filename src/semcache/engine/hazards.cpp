@@ -94,10 +94,19 @@ Obstacle Hazards::land_all() {
   return {};
 }
 
+template <class Counts>
+Obstacle Hazards::uses_on(const Memory& m, const Counts& counts) const noexcept {
+  for (QueueIndex q = 1; q < s_.queues->count(); ++q) {
+    if (!counts(q)) continue;
+    if (const Obstacle o = not_done({q, s_.last_use(m, q)})) return o;
+  }
+  return {};
+}
+
 Obstacle Hazards::uses_of(Memory& m) {
   if (m.on_host()) return flights_of(m, m.all(), Mode::writes);
   if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_devices(m.unknown_on.load());
-  return uses_on(m, s_.queues->count());
+  return uses_on(m, [](QueueIndex) { return true; });
 }
 
 Obstacle Hazards::uses_of(const Memory& m, ByteRange where) const noexcept {
@@ -113,14 +122,11 @@ Obstacle Hazards::uses_of(const Memory& m, ByteRange where) const noexcept {
 }
 
 Obstacle Hazards::transfers_of(const Memory& m) const noexcept {
-  return uses_on(m, s_.queues->own_end());
+  return uses_on(m, [&](QueueIndex q) { return s_.queues->own(q); });
 }
 
-Obstacle Hazards::uses_on(const Memory& m, QueueIndex end) const noexcept {
-  for (QueueIndex q = 1; q < end; ++q) {
-    if (const Obstacle o = not_done({q, s_.last_use(m, q)})) return o;
-  }
-  return {};
+Obstacle Hazards::transfers_and_tasks_of(const Memory& m) const noexcept {
+  return uses_on(m, [&](QueueIndex q) { return s_.queues->engine_orders(q); });
 }
 
 Obstacle Hazards::directly_reached(Memory& host, const Region& where) {

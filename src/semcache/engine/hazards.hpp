@@ -50,6 +50,8 @@ class Hazards : Parts {
   Obstacle uses_of(const Memory& memory, ByteRange where) const noexcept;
   /// @return no obstacle when none of our transfers uses the device memory; otherwise the first one
   Obstacle transfers_of(const Memory& memory) const noexcept;
+  /// The same for transfers and tasks.
+  Obstacle transfers_and_tasks_of(const Memory& memory) const noexcept;
   /// Ends a flight whose work is done: writes a staged arrival to its pages, gives back the staging memory, and erases the
   /// flight.
   /// @return no obstacle when the flight has landed, and is erased; otherwise what must be waited for first
@@ -60,8 +62,10 @@ class Hazards : Parts {
  private:
   /// @return no obstacle when no use of this memory, a part on the host, is under way that conflicts with a transfer of this mode; otherwise that
   [[nodiscard]] Obstacle host_uses_of(Memory& part, Mode mode) const;
-  /// @return no obstacle when no work on the queues below `end` uses the device memory; otherwise the first such work
-  Obstacle uses_on(const Memory& memory, QueueIndex end) const noexcept;
+  /// @param counts(queue)  returns whether uses on the queue count
+  /// @return no obstacle when no such use of the device memory is under way; otherwise the first one
+  template <class Counts>
+  Obstacle uses_on(const Memory& memory, const Counts& counts) const noexcept;
 };
 
 }  // namespace semcache::engine

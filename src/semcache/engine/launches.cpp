@@ -7,12 +7,12 @@
 
 namespace semcache::engine {
 
-/// Asks the driver whether the transfers of the operand are done that `queue` is ordered behind already. Without an answer the
-/// operand's flags stay cleared until all other program queues are ordered behind these transfers, too, and until then every
-/// launch on `queue` takes the lock.
-static void ask_for_transfers(Queues& queues, QueueIndex queue, const Memory& m) {
-  for (QueueIndex q = 1; q < queues.own_end(); ++q) {
-    const std::uint64_t at = m.uses.last(q);
+/// Asks the driver whether the transfers and tasks of the operand are done that `queue` is ordered behind already. Without an answer the
+/// operand's flags stay cleared until all other program queues are ordered behind these, too, and until then every launch on `queue`
+/// takes the lock.
+static void ask_for_transfers_and_tasks(Queues& queues, QueueIndex queue, const Memory& m) {
+  for (QueueIndex q = 1; q < queues.count(); ++q) {
+    const std::uint64_t at = queues.engine_orders(q) ? m.uses.last(q) : 0;
     if (at != 0 && !queues.done(q, at) && queues.ordered(queue, q, at)) (void)queues.reached(q, at);
   }
 }
@@ -211,8 +211,8 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
     } else if (ready(operands[i]) && !s_.queues->of_others(queue)) {
       continue;
     }
-    if (s_.queues->program_queues(device) > 1) ask_for_transfers(*s_.queues, queue, m);
-    const Executor::Behind behind = m.derived || m.ordered || s_.queues->of_tasks(queue) ? Executor::Behind::all : Executor::Behind::transfers;
+    if (s_.queues->program_queues(device) > 1) ask_for_transfers_and_tasks(*s_.queues, queue, m);
+    const Executor::Behind behind = m.derived || s_.queues->of_tasks(queue) ? Executor::Behind::all : Executor::Behind::transfers_and_tasks;
     if (!parts.has(m)) executor_.order_queue(queue, m, ByteRange{0, m.bytes}, mode_of(operands[i].writable), behind);
     for (const Requirement& part : parts) {
       if (part.memory == &m) executor_.order_queue(queue, m, in_memory(part), mode_of(writes(part.mode)), behind);
@@ -231,7 +231,7 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
   try {
     for (std::size_t i = 0; queue == unknown_queue && i < count; ++i) {
       Memory& m = *operands[i].memory;
-      if (!is_no_array(m)) t.run([&] { return m.derived || m.ordered ? hazards_.uses_of(m) : hazards_.transfers_of(m); });
+      if (!is_no_array(m)) t.run([&] { return m.derived ? hazards_.uses_of(m) : hazards_.transfers_and_tasks_of(m); });
     }
   } catch (...) {
     unpin(t, operands, count);  // I9
@@ -303,9 +303,9 @@ void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& oper
       if (which == Listed::all || projection_.perhaps_unready().size() == unready) return {};
     }
   });
-  // An array that needs nothing for launches on its own device may still be used by a transfer for which this queue must wait.
-  for (QueueIndex q = 1; which == Listed::unready && s_.devices.size() > 1 && q < s_.queues->own_end(); ++q) {
-    s_.queues->order(queue, q, s_.queues->position(q));
+  // An array that needs nothing for launches on its own device may still be used by a transfer or a task for which this queue must wait.
+  for (QueueIndex q = 1; which == Listed::unready && s_.devices.size() > 1 && q < s_.queues->count(); ++q) {
+    if (s_.queues->engine_orders(q)) s_.queues->order(queue, q, s_.queues->position(q));
   }
   pin(t, queue, operands.data(), operands.size());
   for (const Operand& o : operands) {

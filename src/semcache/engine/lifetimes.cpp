@@ -126,8 +126,8 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
   return m.release();
 }
 
-/// Puts off the freeing of memory that a launch pins, if the launch's thread runs the kernel itself (emulated device), and of a part that is
-/// in use on the host.
+/// Puts off the freeing of memory that a launch pins, if the launch's thread runs the kernel itself (emulated device), and of a part, which
+/// goes with its array and may be in use by a launch of this thread.
 /// @return false if the array can be freed at once
 bool Lifetimes::put_off(Memory& m) noexcept {
   if (std::find(s_.put_off.begin(), s_.put_off.end(), &m) != s_.put_off.end()) {
@@ -135,7 +135,7 @@ bool Lifetimes::put_off(Memory& m) noexcept {
                   s_.name(m), static_cast<void*>(m.address));
     return true;
   }
-  if (!s_.pinned(m) || (!m.on_host() && !s_.device_of(m).device->kernels_run_in_caller())) return false;
+  if (!s_.pinned(m) || (!m.part && !m.on_host() && !s_.device_of(m).device->kernels_run_in_caller())) return false;
   s_.put_off.push_back(&m);
   s_.put_off_count.store(s_.put_off.size());
   if (s_.pinned(m)) {

@@ -7,6 +7,9 @@
 
 namespace semcache::engine {
 
+/// Is this a use of a part's memory, of the array to which `m` belongs as a whole?
+static bool is_beside(const Memory& m, const Requirement& use) noexcept { return !m.part && use.memory->part && use.memory->datum == m.datum; }
+
 Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const OperandParts& parts) {
   const auto for_each_need = [&](const auto& visit) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -30,7 +33,7 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
       const bool writable = operands[i].writable;
       const bool whole = std::any_of(parts.begin(), parts.end(), [&](const Requirement& part) {
         return part.memory == &m && part.range.size() == m.bytes && needs_content(part.mode) && writes(part.mode) == writable;
-      });
+      }) && std::none_of(parts.begin(), parts.end(), [&](const Requirement& part) { return is_beside(m, part); });
       if (const Obstacle o = whole || !parts.has(m) ? prepare_whole(m, mode_of(writable)) : prepare_parts(m, parts)) return o;
     }
   }
@@ -54,22 +57,34 @@ Obstacle Preparation::prepare_whole(Memory& m, Mode mode) {
   return {};
 }
 
+/// A use that is enlarged, to whole pages or to a hull, may have bytes that the launch uses in a part's memory. These are not written here: if
+/// they were, each of the two would take them from the other in each attempt.
+static void append_without_parts(base::Vector<Region>& written, const Requirement& use, const OperandParts& parts) {
+  base::Vector<Region> left{use.range};
+  for (const Requirement& part : parts) {
+    if (!is_beside(*use.memory, part)) continue;
+    base::Vector<Region> rest;
+    for (const Region& r : left) for_each_difference(r, part.range, [&](const Region& piece) { rest.push_back(piece); });
+    left.swap(rest);
+  }
+  written.insert(written.end(), left.begin(), left.end());
+}
+
 // A write of parts begins no write check: bytes that are overwritten unread are not fetched and may hold anything now, so finding the
 // same afterwards would prove nothing.
 Obstacle Preparation::prepare_parts(Memory& m, const OperandParts& parts) {
   if (m.in_part == nullptr) m.in_part = base::make_owned<Memory::InPart>();
   base::Vector<Region> written;
-  bool exclusive = true;
   for (const Requirement& part : parts) {
     if (part.memory != &m) continue;
     if (needs_content(part.mode)) {
       if (const Obstacle o = transfers_.make_fresh(m, part.range)) return o;
     }
-    if (!writes(part.mode)) continue;
-    written.push_back(part.range);
-    exclusive = exclusive && s_.directory.exclusive(m.slot, part.range);
+    if (writes(part.mode)) append_without_parts(written, part, parts);
   }
-  if (exclusive) return {};  // nothing is written, or an earlier attempt has noted the writes
+  const auto exclusive = [&](const Region& r) { return s_.directory.exclusive(m.slot, r); };
+  // Nothing is written, or an earlier attempt has noted the writes.
+  if (std::all_of(written.begin(), written.end(), exclusive)) return {};
   if (const Obstacle o = save_for_write(m, written)) return o;
   for (const Region& range : written) transfers_.note_written(m, range);  // I2
   return {};

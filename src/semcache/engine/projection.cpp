@@ -105,12 +105,13 @@ void Projection::project_device(Memory& m, ByteRange changed) noexcept {
     used = false;
     written = written && s_.queues->passed(device, q, m.uses.last_write(q));
   }
-  // Launches on an array that tasks use are ordered behind these until nobody need be any more.
-  bool tasks_passed = m.pins.load() == 0;  // a task that is just being submitted is not noted yet
-  for (QueueIndex q = s_.queues->own_end(); m.ordered && q < s_.queues->count(); ++q) {
-    tasks_passed = tasks_passed && (!s_.queues->of_tasks(q) || s_.queues->passed(device, q, m.uses.last(q)));
+  // Launches on an array that tasks use are ordered behind these until nobody need be any more. A program queue that is new is behind none.
+  bool tasks_passed = true;
+  for (QueueIndex q = s_.queues->own_end(); q < s_.queues->count() && tasks_passed; ++q) {
+    tasks_passed = !s_.queues->of_tasks(q) || s_.queues->passed(device, q, m.uses.last(q));
   }
-  if (tasks_passed) m.ordered = false;
+  // A task that is just being submitted has pinned the array, and is not noted yet.
+  m.ordered = !tasks_passed || (m.ordered && m.pins.load() != 0);
   // Who finds a derived value does not know which kernel computes it, so the engine orders kernels that use such memory (`Launches::pin`).
   if (written && !m.derived && !m.ordered) set |= Memory::idle;
   if (used) set |= Memory::unread;

@@ -120,18 +120,32 @@ void Tiles::end() noexcept {
 
 void Tiles::leave(Memory& array) noexcept {
   if (!any_.load(std::memory_order_relaxed)) return;
+  while (Memory* const pinned = leave_once(array)) lifetimes_.deallocate(pinned);
+}
+
+Memory* Tiles::leave_once(Memory& array) noexcept {
   const Transaction t(transactions_);
-  if (!array.live || !array.datum.valid()) return;
+  if (!array.live || !array.datum.valid()) return nullptr;
   const auto found = of_datum_.find(array.datum.value);
-  if (found == of_datum_.end()) return;
+  if (found == of_datum_.end()) return nullptr;
   array.leaving = true;
   for (const SlotId slot : s_.directory.slots(array.datum)) {
     const Memory& side = s_.memory_of(slot);
-    if (!side.part && !side.leaving) return;  // the other side needs them
+    if (!side.part && !side.leaving) return nullptr;  // the other side needs them
   }
-  shorten(found->second, 0);
-  for (const auto& [begin, tile] : found->second.tiles) left_.push_back(tile.memory);  // in use: they go when their use ends
+  List& list = found->second;
+  shorten(list, 0);
+  const auto pinned = std::find_if(list.tiles.begin(), list.tiles.end(), [](const auto& entry) { return entry.second.users == 0; });
+  if (pinned != list.tiles.end()) {
+    Memory* const tile = pinned->second.memory;
+    list.tiles.erase(pinned);
+    --list.unused;
+    --count_;
+    return tile;
+  }
+  for (const auto& [begin, tile] : list.tiles) left_.push_back(tile.memory);  // in use: they go when their use ends
   of_datum_.erase(found);
+  return nullptr;
 }
 
 }  // namespace semcache::engine

@@ -51,6 +51,8 @@ class Tiles : Parts {
   };
   /// Returns the tile of the list that `acquire` takes; nullptr if there is none.
   [[nodiscard]] Tile* find(std::uint32_t device, List& list, const Region& where, std::uint64_t unit) const noexcept;
+  /// The next step of `leave`. @return a tile that a launch still uses, and nobody else, to be freed; nullptr: all is done
+  Memory* leave_once(Memory& array) noexcept;
   /// Gives up idle tiles of the list, those that were used longest ago first, until at most `most` are idle.
   void shorten(List& list, std::size_t most) noexcept;
 

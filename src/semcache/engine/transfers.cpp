@@ -101,13 +101,14 @@ Obstacle Transfers::staging_over_host(SpaceId to, SpaceId from, std::uint64_t by
   if (bytes == 0 || s_.topology.linked(to, from) || s_.home().device->kernels_run_in_caller()) return {};
   const DeviceState& d = s_.device_of(to);
   const std::uint64_t part = std::min(bytes, Executor::over_host_bytes);
-  const unsigned buffers = bytes > part ? 2 : 1;
-  if (d.staging->has(part, buffers)) return {};
+  const std::uint64_t sizes[] = {part, part};
+  const std::size_t buffers = bytes > part ? 2 : 1;
+  if (d.staging->lacking(sizes, buffers) == 0) return {};
   if (!d.staging->has(part)) {  // else the first of two has been allocated: giving others back might give that one back
     executor_.forget_finished_flights();  // their buffers may serve
     if (const Obstacle o = relieve_staging(d, buffers * part)) return o;
   }
-  return d.staging->has(part, buffers) ? Obstacle() : Obstacle::staging(d.index, part);
+  return d.staging->lacking(sizes, buffers) == 0 ? Obstacle() : Obstacle::staging(d.index, part);
 }
 
 Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
@@ -129,14 +130,11 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
       const std::uint64_t begin = &crossing == &m ? step.where.begin : step.from_position;
       Region at = part_before(moved_to(step.where, begin), s_.pages->chunk_end(begin));
       if (const Obstacle o = hazards_.directly_reached(crossing, at)) return o;
-      if (!s_.pages->locked(crossing, at.hull())) {
-        at = part_of(at, Staging::piece_bytes);
-        if (const Obstacle o = relieve_staging(*crossed, at.size())) return o;
-      }
+      if (!s_.pages->locked(crossing, at.hull())) at = part_of(at, Staging::piece_bytes);
       const auto direction = m.on_host() ? Executor::Direction::from_device : Executor::Direction::to_device;
       if (!executor_.goes_directly(crossing, at, direction)) at = part_of(at, Staging::piece_bytes);
       const Memory& on_device = m.on_host() ? *from : m;
-      if (const Obstacle o = staging_for(on_device, crossing, at, direction)) return o;
+      if (const Obstacle o = staging_for(on_device, crossing, &at, 1, direction)) return o;
       step.where = moved_to(at, step.where.begin);
     }
     if (from != nullptr) {
@@ -285,7 +283,7 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
     step.where = part_before(step.where, s_.pages->chunk_end(step.where.begin));
     if (const Obstacle o = hazards_.directly_reached(to, step.where)) return o;
     if (!s_.pages->locked(to, step.where.hull())) step.where = part_of(step.where, Staging::piece_bytes);
-    if (const Obstacle o = staging_for(m, to, step.where, Executor::Direction::from_device)) return o;
+    if (const Obstacle o = staging_for(m, to, &step.where, 1, Executor::Direction::from_device)) return o;
   }
   ++saves_;
   // A save of the array's own content, or for an eviction, is a write-back: no copy of the program's has caused it.
@@ -293,10 +291,21 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
   return {};
 }
 
-Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, const Region& where, Executor::Direction direction) const {
+Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, const Region* pieces, std::size_t count,
+                                Executor::Direction direction) {
   const DeviceState& d = s_.device_of(on_device);
-  if (d.device->kernels_run_in_caller() || executor_.goes_directly(host, where, direction) || d.staging->has(where.size())) return {};
-  return Obstacle::staging(d.index, where.size());
+  if (d.device->kernels_run_in_caller()) return {};
+  base::Vector<std::uint64_t> sizes;
+  std::uint64_t bytes = 0;
+  for (const Region* piece = pieces; piece != pieces + count; ++piece) {
+    if (executor_.goes_directly(host, *piece, direction)) continue;
+    sizes.push_back(piece->size());
+    bytes += piece->size();
+  }
+  if (sizes.empty()) return {};
+  if (const Obstacle o = relieve_staging(d, bytes)) return o;
+  const std::uint64_t lacking = d.staging->lacking(sizes.data(), sizes.size());
+  return lacking == 0 ? Obstacle() : Obstacle::staging(d.index, lacking);
 }
 
 /// Moves the bytes of a step, and commits it in the directory. A step that fails may have changed a part of its destination. What

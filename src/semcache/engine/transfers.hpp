@@ -79,6 +79,10 @@ class Transfers : Parts {
   /// @return no obstacle when a copy between these spaces needs no staging memory on its way through the host, or there is some;
   /// otherwise the first obstacle
   Obstacle staging_over_host(SpaceId to, SpaceId from, std::uint64_t bytes);
+  /// @param pieces  of the array's host memory, which are transferred one by one; `count` of them
+  /// @return no obstacle when these transfers need no staging memory, or there is enough for all; otherwise the first obstacle
+  [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, const Region* pieces, std::size_t count,
+                                     Executor::Direction direction);
   /// Is the array's host side announced, so that the host may change it now and report that later (DualView::modify_host)?
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
 
@@ -88,8 +92,6 @@ class Transfers : Parts {
   [[nodiscard]] bool is_there_already(Memory& to, Memory& from, const directory::Step& step);
   /// Has the step carried out, and reports it to the directory. If the step is refused, its destination holds nothing (I9).
   void perform(const directory::Step& step, plan::Purpose purpose);
-  /// @return no obstacle when the transfer between the two needs no staging memory, or there is some; otherwise that obstacle
-  [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, const Region& where, Executor::Direction direction) const;
   /// Lands staged flights until the device's staging memory has `more` bytes left, or none of them uses it any more.
   Obstacle relieve_staging(const DeviceState& d, std::uint64_t more);
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;

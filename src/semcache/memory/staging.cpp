@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/memory/staging.hpp>
 
+#include <algorithm>
 #include <iterator>
 #include <new>
 
@@ -9,14 +10,18 @@ namespace semcache::memory {
 
 Staging::Free::const_iterator Staging::fitting(std::uint64_t bytes) const noexcept {
   const auto it = free_.lower_bound(bytes);
-  return it != free_.end() && it->first <= 4 * round_up(bytes, page_bytes_) ? it : free_.end();
+  return it != free_.end() && it->first <= most_for(bytes) ? it : free_.end();
 }
 
-bool Staging::has(std::uint64_t bytes, unsigned count) const noexcept {
-  const auto first = fitting(bytes);
-  if (first == free_.end() || count == 1) return first != free_.end();
-  const auto second = std::next(first);
-  return second != free_.end() && second->first <= 4 * round_up(bytes, page_bytes_);
+std::uint64_t Staging::lacking(const std::uint64_t* sizes, std::size_t count) const {
+  base::Vector<const Buffer*> taken;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto it = fitting(sizes[i]);
+    while (it != free_.end() && std::find(taken.begin(), taken.end(), &it->second) != taken.end()) ++it;
+    if (it == free_.end() || it->first > most_for(sizes[i])) return sizes[i];
+    taken.push_back(&it->second);
+  }
+  return 0;
 }
 
 std::byte* Staging::take(std::uint64_t bytes) {

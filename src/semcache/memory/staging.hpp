@@ -22,9 +22,12 @@ class Staging : base::Uncopied {
 
   /// Returns whether `more` bytes in use would exceed the limit.
   [[nodiscard]] bool exhausted(std::uint64_t more) const noexcept { return in_use_ > 0 && in_use_ + more > limit_bytes; }
-  /// Returns whether there are `count` (1 or 2) such buffers to take. If not, the caller allocates one without the engine's lock,
-  /// because that takes milliseconds, and adds it.
-  [[nodiscard]] bool has(std::uint64_t bytes, unsigned count = 1) const noexcept;
+  /// Looks for buffers that can all be taken, one of each of the `count` sizes, in this order.
+  /// @return the first size that there is no buffer for, or 0. The caller allocates one without the engine's lock, because that takes
+  /// milliseconds, adds it, and asks again
+  [[nodiscard]] std::uint64_t lacking(const std::uint64_t* sizes, std::size_t count) const;
+  /// Returns whether there is such a buffer to take.
+  [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return fitting(bytes) != free_.end(); }
   /// Allocates a buffer. Threads: any. @throws OutOfMemory
   [[nodiscard]] std::byte* allocate(std::uint64_t bytes) { return device_.allocate_staging(bytes); }
   /// Adds an allocated buffer to those that can be taken.
@@ -50,6 +53,8 @@ class Staging : base::Uncopied {
  private:
   static constexpr std::size_t most_kept = 32;
   [[nodiscard]] Free::const_iterator fitting(std::uint64_t bytes) const noexcept;
+  /// Returns the size of the largest buffer that so many bytes may take.
+  [[nodiscard]] std::uint64_t most_for(std::uint64_t bytes) const noexcept { return 4 * round_up(bytes, page_bytes_); }
 
   device::Device& device_;
   const std::uint64_t page_bytes_;

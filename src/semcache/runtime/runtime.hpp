@@ -378,7 +378,7 @@ class SEMCACHE_API ArrayPart : public PlacedPart {
 /// A place on a device for a part of an array, which stays from one library call to the next: what a call has brought or computed there is
 /// found there by later calls. It is the array itself where that lies on the device and fits its budget. Otherwise it is a *tile*, memory that
 /// is used as that of an ArrayPart is. A tile belongs to its array. When nobody uses it, its content is evicted like any other, and it is freed
-/// with the array, or when 64 others of the array have been used since.
+/// with the array, or when 256 others of the array have been used since.
 /// Source: SemCache++, 5.2 (translation records). Lifetime: a local variable of a call; it ends before its array is freed, and before the
 /// runtime ends. Threads: any, one at a time for each object.
 class SEMCACHE_API Tile : base::Uncopied {

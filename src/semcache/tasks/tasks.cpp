@@ -17,6 +17,9 @@ using policy::Run;
 using policy::Task;
 using policy::TaskPart;
 
+/// What one device fetches of a large part before the next device does: about a millisecond of a link's time.
+constexpr std::uint64_t piece_bytes = std::uint64_t(64) << 20;
+
 bool contains(const Rectangle& outer, const Rectangle& inner) noexcept {
   return outer.row_begin <= inner.row_begin && inner.row_end <= outer.row_end && outer.column_begin <= inner.column_begin &&
          inner.column_end <= outer.column_end;
@@ -175,6 +178,29 @@ class Places {
       if (!is_on_a_device(p.operand, p.where)) bring_evenly(p, devices);
     }
   }
+  /// Brings what the first task of each device reads, where that is large, a piece for each device in turn. A launch protects the host's pages of all
+  /// that it fetches before it returns, and meanwhile the links of the other devices would have nothing to carry.
+  void begin_on_all_links(const std::vector<Task>& tasks) const {
+    std::map<std::uint32_t, std::vector<std::pair<TaskPart, Rectangle>>> pieces;  // by device, with the parts that they belong to
+    std::set<std::uint32_t> begun;
+    for (const Task& t : tasks) {
+      if (!begun.insert(t.device).second) continue;
+      for (const TaskPart& p : t.parts) {
+        if (writes(p.mode) || common_.count(p.operand) > 0 || bytes(p) < 2 * piece_bytes || is_on_a_device(p.operand, p.where)) continue;
+        for (const Rectangle& piece : cut(p.where, (bytes(p) + piece_bytes - 1) / piece_bytes)) pieces[t.device].emplace_back(p, piece);
+      }
+    }
+    if (pieces.size() < 2) return;
+    for (std::size_t turn = 0, left = pieces.size(); left > 0; ++turn) {
+      left = 0;
+      for (const auto& [device, of_device] : pieces) {
+        if (turn >= of_device.size()) continue;
+        const auto& [part, piece] = of_device[turn];
+        fetch(device, part.operand, need(device, part), piece);
+        ++left;
+      }
+    }
+  }
 
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // device, operand
@@ -232,16 +258,24 @@ class Places {
     }
     return false;
   }
-  /// All devices need the same: each brings a share.
-  void bring_evenly(const TaskPart& part, const std::vector<std::uint32_t>& devices) const {
-    const Rectangle& where = part.where;
+  [[nodiscard]] std::uint64_t bytes(const TaskPart& part) const { return elements(part.where) * operands_[part.operand].element_bytes; }
+  /// Cuts the rectangle evenly by its columns, or by its rows if it is one column.
+  /// @return at most `most` rectangles, none of them empty
+  [[nodiscard]] static std::vector<Rectangle> cut(const Rectangle& where, std::uint64_t most) {
     const bool by_columns = where.column_end - where.column_begin > 1;
     const std::uint64_t count = by_columns ? where.column_end - where.column_begin : where.row_end - where.row_begin;
+    std::vector<Rectangle> all;
+    for (const Run& r : policy::cut_evenly(count, most)) {
+      Rectangle& one = all.emplace_back(where);
+      (by_columns ? one.column_end : one.row_end) = (by_columns ? one.column_begin : one.row_begin) + r.end;
+      (by_columns ? one.column_begin : one.row_begin) += r.begin;
+    }
+    return all;
+  }
+  /// All devices need the same: each brings a share.
+  void bring_evenly(const TaskPart& part, const std::vector<std::uint32_t>& devices) const {
     auto device = devices.begin();
-    for (const Run& r : policy::cut_evenly(count, devices.size())) {
-      Rectangle share = where;
-      (by_columns ? share.column_end : share.row_end) = (by_columns ? share.column_begin : share.row_begin) + r.end;
-      (by_columns ? share.column_begin : share.row_begin) += r.begin;
+    for (const Rectangle& share : cut(part.where, devices.size())) {
       fetch(*device, part.operand, common_need(*device, part), share);
       ++device;
     }
@@ -306,6 +340,7 @@ class Places {
 void run(const std::vector<Task>& tasks, const std::vector<Matrix>& operands, const Body& body) {
   Places places(tasks, operands);
   places.find_shared(tasks);
+  places.begin_on_all_links(tasks);
   for (const Task& t : tasks) {
     places.bring_shared(t);
     std::vector<Operand> here;
