@@ -26,6 +26,11 @@ foreach(page IN LISTS semcache_man_pages)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
 endforeach()
 
+# bash looks here for what completes a command, under the command's name.
+foreach(tool IN ITEMS semcache-run semcache-report)
+  install(FILES packaging/completion/${tool}.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${tool} COMPONENT tools)
+endforeach()
+
 if(NOT SemCache_DEBIAN_FILES)
   return()
 endif()
@@ -85,7 +90,8 @@ semcache_debian_package(dev libsemcache-dev libdevel
   "coherent host and GPU copies of data, development files\n${about}\n\nThis package has the headers, and files for CMake and pkg-config.")
 semcache_debian_package(tools semcache-tools devel
   "coherent host and GPU copies of data, tools\n${about}\n\n\
-This package has libraries to preload for system calls and MPI, and the man\npage of the environment variables.")
+This package has semcache-report, which makes a page of what a program moved,\nsemcache-run, which puts a program's BLAS on the GPU, an advisor for stock\n\
+Kokkos programs, and libraries to preload for system calls and MPI.")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/debian/triggers)
@@ -101,6 +107,8 @@ foreach(part IN ITEMS "KOKKOS:libtrilinos-kokkos-dev" "KERNELS:libtrilinos-kokko
   endif()
 endforeach()
 list(JOIN suggested ", " CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS)
+# semcache-report needs them when it runs.
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "python3, python3-jinja2, libjs-d3")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "libsemcache-dev")
 if(SemCache_ENABLE_DOCS)
   list(APPEND CPACK_COMPONENTS_ALL doc)

@@ -3,7 +3,8 @@
 # SPDX-FileCopyrightText: The SemCache contributors
 #
 # test_packages.sh FOLDER: makes a bare Debian 12 with this machine's apt sources, installs the packages in FOLDER there, builds the programs of the
-# documentation against them, compares what they print with what the pages say, and removes the packages again. `./dev package` calls it. As root.
+# installed documentation and the examples against them, compares what they print with what the pages say, makes a report's page, and removes the
+# packages again. `./dev package` calls it. As root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=$1
@@ -17,7 +18,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/packages"
-cp "$folder"/*.deb docs/tutorial/heat.md docs/how-to/adopt-memory.md unit_tests/consume/page.py "$work/packages/"
+cp -r "$folder"/*.deb examples unit_tests/consume/page.py "$work/packages/"
 cat >"$work/packages/inside.sh" <<'INSIDE'
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive
@@ -26,14 +27,31 @@ apt-get update -q
 apt-get install -y -q --no-install-recommends ./*.deb
 ldconfig -p | grep "libsemcache\.so\.0"
 # The library alone is enough to run a program; what building needs besides is named by libsemcache-dev's recommendations and the README.
-apt-get install -y -q --no-install-recommends g++ cmake make pkg-config python3 libtrilinos-kokkos-dev
-python3 page.py extract heat.md tutorial
+apt-get install -y -q --no-install-recommends g++ cmake make pkg-config python3 libtrilinos-kokkos-dev libopenmpi-dev openmpi-bin
+pages=/usr/share/doc/semcache-doc/html/docs
+python3 page.py extract $pages/tutorial/heat.html tutorial
 cmake -S tutorial -B tutorial/build -DCMAKE_BUILD_TYPE=Release
 cmake --build tutorial/build
-python3 page.py check heat.md tutorial
-python3 page.py extract adopt-memory.md adopted
-python3 page.py check adopt-memory.md adopted
-ls /usr/share/man/man7/semcache.7.gz /usr/share/doc/semcache-doc/html/docs/index.html
+python3 page.py check $pages/tutorial/heat.html tutorial
+python3 page.py extract $pages/how-to/adopt-memory.html adopted
+python3 page.py check $pages/how-to/adopt-memory.html adopted
+
+cmake -S examples -B examples/build -DCMAKE_BUILD_TYPE=Release
+cmake --build examples/build
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_rmaps_base_oversubscribe=1
+ctest --test-dir examples/build --output-on-failure
+
+# semcache-report says what it lacks, and works with what the package recommends.
+SEMCACHE_REPORT=report.json SEMCACHE_TRACE=timeline.json tutorial/build/heat_const
+status=0
+semcache-report report.json timeline.json 2>said || status=$?
+[ $status = 3 ] && grep "apt-get install python3 python3-jinja2 libjs-d3" said || { echo "semcache-report without Jinja2: status $status" >&2; cat said >&2; exit 1; }
+# shellcheck disable=SC2046  # a list of words
+apt-get install -y -q --no-install-recommends $(dpkg-query -W -f '${Recommends}' semcache-tools | tr -d ,)
+semcache-report report.json timeline.json --source tutorial
+grep -q "198.0 MiB avoided" semcache-report.html
+ls /usr/share/man/man7/semcache.7.gz /usr/share/bash-completion/completions/semcache-report $pages/index.html
 apt-get purge -y -q 'libsemcache*' 'semcache-*'
 left=$(find /usr -name '*semcache*' || true)
 [ -z "$left" ] || { echo "left behind after the removal: $left" >&2; exit 1; }

@@ -136,7 +136,7 @@ int run(int argc, char** argv, const Program& program) {
     const auto mib = [](const semcache::Traffic& t) { return static_cast<double>(t.bytes) / (1 << 20); };
     const double operands = static_cast<double>(out.problem_bytes) / (1 << 20);
     std::printf("%s, n = %lld, variant %s, %d x %s\n", program.name, static_cast<long long>(o.n), o.variant.c_str(), facts.devices,
-                facts.device_name.c_str());
+                facts.device_kind == "emulated" ? "emulated device" : facts.device_name.c_str());
     if (facts.moved) {
       std::printf("to devices %.3f MiB, to the host %.3f MiB, between devices %.3f MiB; operands %.3f MiB\n", mib(facts.moved->h2d),
                   mib(facts.moved->d2h), mib(facts.moved->between_devices), operands);

@@ -7,8 +7,11 @@
   page.py check PAGE FOLDER     runs the commands of the page's console blocks ("$ COMMAND") in the folder, one after the other, and compares
                                 what they print; "..." on the page stands for anything
   page.py update PAGE FOLDER    writes what they print into the page instead, but for blocks with "..."
+
+PAGE is a page of docs/, or, unless it is to be updated, what `./dev docs` has made of one (.html).
 """
 import doctest
+import html
 import re
 import subprocess
 import sys
@@ -17,6 +20,12 @@ from pathlib import Path
 CODE = re.compile(r"`([\w.]+)`:\n\n```(?:cpp|cmake|c|text)\n(.*?)```", re.DOTALL)
 DIFF = re.compile(r"`([\w.]+)` becomes `([\w.]+)`:\n\n```diff\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
+
+
+def text_of_built(built):
+    """Returns what extract and check need of a built page, as it is in its source: blocks of code, and words in backquotes."""
+    text = re.sub(r'(?:</p>)?\s*<div class="highlight-(\w+)[^>]*><div[^>]*><pre>(.*?)</pre>', r"\n\n```\1\n\2```\n", built, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]*>", "", re.sub(r"</?code\b[^>]*>", "`", text)))
 
 
 def extract(text, folder):
@@ -47,6 +56,10 @@ def run(block, folder):
 def main():
     action, page, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     text = page.read_text()
+    if page.suffix == ".html":
+        if action == "update":
+            sys.exit(f"{page}: update the page of docs/ that it was made of")
+        text = text_of_built(text)
     if action == "extract":
         folder.mkdir(parents=True, exist_ok=True)
         extract(text, folder)

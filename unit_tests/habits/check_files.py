@@ -56,19 +56,40 @@ def check_man_page():
     expect(documented == listed, f"semcache.7 and variables.md differ in {sorted(documented ^ listed)}")
 
 
-def complete(*words):
-    script = "source packaging/completion/dev.bash; COMP_WORDS=(./dev \"$@\"); COMP_CWORD=$#; _semcache_dev; echo \"${COMPREPLY[*]}\""
-    return subprocess.run(["bash", "-c", script, "bash", *words], cwd=clone, capture_output=True, text=True, check=True).stdout.split()
+# A shell's functions stand for the commands of a build, whose options the completion asks for.
+COMMANDS = """semcache-run() { sh packages/blas/semcache-run.in "$@"; }
+semcache-report() { python3 -B tools/report "$@"; }
+compopt() { :; }
+"""
+
+
+def complete(name, *words):
+    """What the last of the words can become, by packaging/completion/<name>.bash; its function is that of the command which is words[0]."""
+    script = (f"{COMMANDS} source packaging/completion/{name}.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1));"
+              f"_semcache_{name.removeprefix('semcache-')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+    done = subprocess.run(["bash", "-c", script, "bash", *words], cwd=clone, capture_output=True, text=True, check=True)
+    expect(not done.stderr, f"{name}.bash: {done.stderr}")
+    return done.stdout.split()
 
 
 def check_completion():
     cases = (clone / "dev").read_text().rpartition("case $command in")[2]
     patterns = " | ".join(re.findall(r"^  ([a-z][a-z |-]*)\)", cases, re.MULTILINE)).split(" | ")
     commands = {pattern for pattern in patterns if not pattern.startswith("-")}
-    offered = set(complete(""))
+    offered = set(complete("dev", "./dev", ""))
     expect(commands == offered, f"dev.bash and ./dev differ in {sorted(commands ^ offered)}")
-    expect(complete("up") == ["upstream"], "dev.bash does not complete 'up' to 'upstream'")
-    expect("--shard" in complete("upstream", ""), "dev.bash does not offer the options of ./dev upstream")
+    expect(complete("dev", "./dev", "up") == ["upstream"], "dev.bash does not complete 'up' to 'upstream'")
+    expect("--shard" in complete("dev", "./dev", "upstream", ""), "dev.bash does not offer the options of ./dev upstream")
+
+
+def check_completion_of_tools():
+    for tool in ("semcache-run", "semcache-report"):
+        manual = set(re.findall(r"Fl -([a-z0-9]+)", (clone / f"packaging/man/{tool}.1").read_text()))
+        offered = {word.strip("-=") for word in complete(tool, tool, "--")}
+        expect(offered and offered == manual, f"{tool}.bash and {tool}.1 differ in {sorted(manual ^ offered)}")
+    expect(complete("semcache-report", "semcache-report", "--source", "tools/rep") == ["tools/report"], "semcache-report.bash completes no folder")
+    expect(complete("semcache-report", "semcache-report", "docs/measurements/2026-11-29-lin") == ["docs/measurements/2026-11-29-linalg.json"],
+           "semcache-report.bash does not complete a report")
 
 
 def check_spack():
@@ -84,5 +105,6 @@ check_workflow()
 check_versions()
 check_man_page()
 check_completion()
+check_completion_of_tools()
 check_spack()
 sys.exit("\n".join(errors) or 0)
