@@ -105,12 +105,30 @@ def no_blas(c):
 def memory(c):
     """What becomes of blocks that are freed, and of those that get another size or address. A block here has 2 MiB."""
     c.program("freed_dies", h2d=4 * MIB, d2h=0, calls={ON_DEVICE: 1})
-    c.program("reused_address", h2d=8 * MIB, d2h=4 * MIB, calls={ON_DEVICE: 2})
+    c.program("reused_address", h2d=8 * MIB, d2h=4 * MIB, calls={ON_DEVICE: 2, "malloc: a freed block that was kept": 3})
     c.program("realloc_grows", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 1})
     c.program("realloc_to_small", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 1})
     c.program("sparse_calloc", calls={"no BLAS call was seen": 1})
     c.program("allocation_functions", calls={"no BLAS call was seen": 1})
     c.program("freed_by_other_threads")
+
+
+def kept_blocks(c):
+    """Freed blocks serve again, and their content dies: all that comes home is a result that is looked at."""
+    again = "malloc: a freed block that was kept"
+    for keep, count in ("4M", 4), ("6M", 6), ("1G", 6), ("0", 0), ("1M", 0):
+        c.program("kept_blocks_serve", environment={"SEMCACHE_BLAS_KEEP": keep}, h2d=16 * MIB, d2h=2 * MIB,
+                  calls={ON_DEVICE: 4, **({again: count} if count else {})})
+    c.program("kept_blocks_serve", environment={"SEMCACHE_BLAS_KEEP": "some"}, calls={ON_DEVICE: 4, again: 6},
+              stderr='semcache: SEMCACHE_BLAS_KEEP="some" has no effect: it is no whole number, such as 0 or 4G\n')
+    c.program("kept_blocks_serve", options=["--emulate", "--offload=never"])
+    c.program("kept_blocks_serve", options=["--emulate", "--offload=always", "--malloc=0"], calls={ON_DEVICE: 4})
+    c.program("kept_blocks_serve", options=["--emulate", "--offload=always", "--memory=7M"])
+    c.program("kept_blocks_when_memory_is_short", h2d=10 * 4 * MIB, d2h=0, calls={ON_DEVICE: 10, again: 1})
+    c.program("kept_blocks_and_processes", d2h=2 * MIB, calls={ON_DEVICE: 3, again: 4})
+    c.program("blocks_that_are_not_kept", calls={ON_DEVICE: 3})
+    for keep in "0", "4M", "1G":
+        c.program("kept_blocks_of_threads", environment={"SEMCACHE_BLAS_KEEP": keep}, calls=None)
 
 
 def in_place(c):
@@ -307,7 +325,7 @@ def signals(c):
 def gemm_chain(c):
     """Matrices to and from the device, exactly, for one round and for three, with A and B as they were or written anew."""
     for variant, to_device, to_host in (("cpu", 0, 0), ("hand-tuned", 2, 1), ("hand-tuned-overlapped", 2, 1), ("write-back", 2, 1),
-                                        ("write-through", 2, 3), ("copy-every-call", 6, 3)):
+                                        ("write-through", 2, 3), ("copy-every-call", 6, 3), ("page", 2, 1)):
         by_hand = variant in ("hand-tuned", "hand-tuned-overlapped", "copy-every-call")
         for options, rounds_in, rounds_out in ([], 1, 1), (["--rounds", "3"], 3 if by_hand else 1, 3), (["--rounds", "3", "--rewrite"], 3, 3):
             with tempfile.TemporaryDirectory() as folder:
@@ -317,11 +335,14 @@ def gemm_chain(c):
                 c.expect(f"{variant} {options}: status, stderr", (done[1], done[3]), (0, ""))
                 found = json.loads(report.read_text())
             c.expect(f"{variant} {options}: verified", found["verified"], True)
-            c.expect(f"{variant} {options}: matrices", (found["transfers"]["h2d_matrices"], found["transfers"]["d2h_matrices"]),
-                     (to_device * rounds_in, to_host * rounds_out))
+            moved = found["transfers"]
+            expected = to_device * rounds_in, to_host * rounds_out
+            c.expect(f"{variant} {options}: matrices", (moved["h2d_matrices"], moved["d2h_matrices"]), expected)
+            if variant == "page":  # the same bytes as write-back, in pages
+                c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, own_new, processes, reference_tests_s,
+CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes, reference_tests_s,
          reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
 
 
