@@ -105,7 +105,7 @@ bool dies(const Block& block) noexcept { return platform::inside_runtime() ? is_
 
 void put(const Block& block) noexcept {
   const std::size_t most = settings().kept_bytes;
-  const bool is_kept = is_adopted(block) && !block.stack && !block.changed && block.bytes <= most && dies(block) && note_kept(block);
+  const bool is_kept = is_adopted(block) && !block.changed && block.bytes <= most && dies(block) && note_kept(block);
   if (!is_kept) return end(block);
   if (platform::inside_runtime()) return;
   for (Block first; take_beyond(most, first);) end(first);
