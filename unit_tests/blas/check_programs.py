@@ -312,6 +312,49 @@ def automatic(c):
     c.expect("calls", sum(calls.values()), 20)
 
 
+def unmodified(c, command, results=lambda out: out, environment=None):
+    """Expects the same results from a program of the distribution: with blocks, with all operands in place, and with little memory of the device."""
+    plain, status, _, _ = run(command, environment=environment)
+    c.expect("status without semcache-run", status, 0)
+    for options, guard in ([], "16"), (["--malloc=4096"], "1"), (["--malloc=0"], "16"), (["--memory=32M"], "16"):
+        variables = {"SEMCACHE_BLAS_GUARD": guard, **(environment or {})}
+        out, status, report, _ = run(command, ["--emulate", "--offload=always", *options], variables, c.runner)
+        print("  " + " ".join([*command[-1:], *options]))
+        c.expect("status", status, 0)
+        c.expect("results", results(out), results(plain))
+        c.expect("some results", len(results(plain)) > 0, True)
+        products = sum(call["count"] for call in report["library_calls"] if call["what"] == ON_DEVICE)
+        c.expect("products on the device", products > 50, True)
+
+
+def octave(c):
+    unmodified(c, ["octave-cli", "--norc", "--no-history", str(HERE / "octave_uses.m")])
+
+
+def r(c):
+    unmodified(c, ["Rscript", "--vanilla", str(HERE / "r_uses.R")])
+
+
+def hpcc(c):
+    """The HPC Challenge: HPL and others with residual checks. Times and rates differ; checks, norms and residuals do not."""
+    example = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text()
+    for line, value in ("Ns", 300), ("NBs", 32), ("Ps", 1), ("Qs", 1):
+        example = re.sub(rf"(?m)^\d+( +{line})$", rf"{value}\1", example, count=1)
+
+    def results(out):
+        numbers = re.compile(r"HPL_\w+(normI|norm1)=|residual=|RESID|PASSED|FAILED|Found \d+ errors|[Rr]esidual checks|^Success=")
+        rate = re.compile(r"\d+\.\d+ (?=PASSED)|(?<=PASSED) +\d+\.\d+")
+        return [rate.sub("", line) for line in out.splitlines() if numbers.search(line)]
+
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "hpccinf.txt").write_text(example)
+        script = f"cd {folder} && rm -f hpccoutf.txt && hpcc && cat hpccoutf.txt"
+        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        plain = run(["bash", "-c", script], environment=as_root)[0]
+        c.expect("all checks passed without semcache-run", "FAILED" not in plain and "Success=1" in plain, True)
+        unmodified(c, ["bash", "-c", script], results, as_root)
+
+
 def signals(c):
     c.program("signal_handlers")
     c.program("real_crash", status=-11)
@@ -342,7 +385,7 @@ def gemm_chain(c):
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes, reference_tests_s,
+CASES = [attacks, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes, reference_tests_s,
          reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
 
 
