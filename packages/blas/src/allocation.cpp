@@ -121,7 +121,8 @@ void* noted(void* address, std::size_t bytes) noexcept {
 bool ends(void* address, in_place::End how) noexcept {
   if (!in_place::any()) return true;
   const int error = errno;
-  const bool done = in_place::ends(address, next()->malloc_usable_size(address), how);
+  const std::size_t bytes = next()->malloc_usable_size(address);
+  const bool done = !in_place::concerns(bytes) || in_place::ends(address, bytes, how);
   errno = done ? error : ENOMEM;
   return done;
 }
