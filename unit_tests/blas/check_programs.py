@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,16 @@ def passes_through(c):
 def no_blas(c):
     script = "echo $((6 * 7)); for i in 1 2 3; do echo $i | cat; done; ls /"
     c.same(["bash", "-c", script], calls={"no BLAS call was seen": 1})
+    source = r"#include <stdio.h>\nint main(void) { for (int i = 0; i < 9; ++i) printf(\"%d\\n\", i); return 0; }"
+    compile_it = f"printf '{source}' | gcc -O2 -S -x c - -o - && printf 'int main(' | gcc -x c -c - -o /dev/null; echo $?"
+    c.same(["bash", "-c", compile_it], calls={"no BLAS call was seen": 1})
+    if shutil.which("git") is None:
+        return print("  git is not installed: what it prints under semcache-run is not compared")
+    who = "-c user.name=A -c user.email=a@b"
+    dates = "GIT_AUTHOR_DATE='2020-01-01 00:00:00 +0000' GIT_COMMITTER_DATE='2020-01-01 00:00:00 +0000'"
+    commits = "for i in 1 2 3; do seq $((i * 9000)) > f; git add f; %s git %s commit -qm $i; done" % (dates, who)
+    git = f"cd $(mktemp -d) && git -c init.defaultBranch=m init -q . && {commits}; git log --stat -p | md5sum; git gc -q; git fsck; rm -rf $PWD"
+    c.same(["bash", "-c", git], calls={"no BLAS call was seen": 1})
 
 
 def memory(c):
@@ -385,8 +396,8 @@ def gemm_chain(c):
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes, reference_tests_s,
-         reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
+CASES = [attacks, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes,
+         reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
 
 
 def main():

@@ -197,7 +197,7 @@ void kept_blocks_serve() {
   std::printf("%d\n", ::posix_memalign(&aligned, 4096, bytes));
   auto* const zeros = static_cast<char*>(std::calloc(bytes, 1));
   std::printf("%d\n", static_cast<int>(std::count(zeros, zeros + bytes, 0)));
-  for (void* const m : {static_cast<void*>(smaller), static_cast<void*>(much_smaller), static_cast<void*>(larger), aligned}) std::memset(m, 1, bytes / 2);
+  for (char* const m : {smaller, much_smaller, larger, static_cast<char*>(aligned)}) std::memset(m, 1, bytes / 2);
   double* const c = matrix(5);
   product(static_cast<double*>(std::memcpy(aligned, c, bytes)), matrix(6), c);
   show("product", c);
