@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace gemm_chain {
 namespace {
@@ -107,11 +108,44 @@ class CopyEveryCall : public ByHand {
   }
 };
 
+/// What a protocol of single pages moves: each page that a product needs and the device lacks, and each page of E when the host reads it. Who asks
+/// for one page waits for it, as after a page fault.
+class PageByPage : public ByHand {
+ public:
+  void chain(std::int64_t n, double* const (&host)[matrices]) override {
+    const auto call = [&](Name left, Name right, Name to) {
+      bring(left, host[left], n);
+      bring(right, host[right], n);
+      gemm(n, left, right, to, 0, n);
+      is_on_device_[to] = true;
+    };
+    call(a, b, c);
+    call(b, c, d);
+    call(c, d, e);
+  }
+  void host_has_written(Name m) override { is_on_device_[m] = false; }
+  void host_will_read(Name m, double* host, std::int64_t first, std::int64_t count) override {
+    fetch(m, host, first, count);
+    gpu_->wait(0);
+  }
+
+ private:
+  void bring(Name m, const double* host, std::int64_t n) {
+    if (std::exchange(is_on_device_[m], true)) return;
+    for (std::int64_t first = 0; first < n * n; first += page_elements) {
+      send(m, host, first, std::min(page_elements, n * n - first));
+      gpu_->wait(0);
+    }
+  }
+  bool is_on_device_[matrices] = {};
+};
+
 }  // namespace
 
 std::unique_ptr<Variant> make_by_hand(const std::string& name) {
   if (name == "hand-tuned") return std::make_unique<HandTuned>();
   if (name == "hand-tuned-overlapped") return std::make_unique<Overlapped>();
+  if (name == "page") return std::make_unique<PageByPage>();
   return std::make_unique<CopyEveryCall>();
 }
 

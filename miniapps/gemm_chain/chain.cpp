@@ -3,6 +3,7 @@
 #include "gemm_chain.hpp"
 #include "host_gemm.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -77,11 +78,16 @@ Outcome run_here(const Options& o, Variant& variant) {
       const double begin = now();
       fill(host[a], o.n, static_cast<std::uint64_t>(2 * round + 1));
       fill(host[b], o.n, static_cast<std::uint64_t>(2 * round + 2));
+      variant.host_has_written(a);
+      variant.host_has_written(b);
       out.rewrite_seconds.push_back(now() - begin);
     }
     const double begin = now();
     variant.chain(o.n, host);
-    for (std::size_t i = 0; i < count; i += 4096 / sizeof(double)) sum += host[e][i];  // the host reads each page of E
+    for (std::int64_t i = 0; i < o.n * o.n; i += page_elements) {  // the host reads each page of E
+      variant.host_will_read(e, host[e], i, std::min(page_elements, o.n * o.n - i));
+      sum += host[e][i];
+    }
     out.seconds.push_back(now() - begin);
   }
   if (!std::isfinite(sum)) out.error = sum;

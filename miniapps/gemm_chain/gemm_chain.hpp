@@ -35,6 +35,7 @@ struct Outcome {
 
 enum Name { a, b, c, d, e };
 inline constexpr int matrices = 5;
+inline constexpr std::int64_t page_elements = 4096 / sizeof(double);
 
 /// A way to compute the chain, with the host's matrices where it wants them.
 class Variant {
@@ -43,13 +44,17 @@ class Variant {
   [[nodiscard]] virtual double* allocate(std::size_t bytes) = 0;
   /// Computes the products. The host may read E afterwards.
   virtual void chain(std::int64_t n, double* const (&host)[matrices]) = 0;
+  /// The host has written all of a matrix.
+  virtual void host_has_written(Name) {}
+  /// The host is about to read `count` elements of a matrix from `first` on, which lie in one page.
+  virtual void host_will_read(Name, double* /*host*/, std::int64_t /*first*/, std::int64_t /*count*/) {}
   [[nodiscard]] virtual Moved moved() const { return {}; }
   [[nodiscard]] virtual std::string device() const { return "host"; }
 };
 
 /// Calls dgemm_ on memory from malloc, and nothing else: SemCache's variants are this one under semcache-run.
 [[nodiscard]] std::unique_ptr<Variant> make_plain();
-/// The variants whose copies are placed by hand: hand-tuned, hand-tuned-overlapped, copy-every-call.
+/// The variants whose copies are placed by hand: hand-tuned, hand-tuned-overlapped, copy-every-call, page.
 /// @throws std::runtime_error  there is no GPU, and the emulated device was not asked for
 [[nodiscard]] std::unique_ptr<Variant> make_by_hand(const std::string& name);
 

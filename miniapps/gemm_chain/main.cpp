@@ -18,8 +18,8 @@ int main(int argc, char** argv) {
   CLI::App app("C = AB, D = BC, E = CD of n x n matrices, then the host reads each page of E", "gemm_chain");
   app.add_option("--variant", o.variant,
                  "cpu: BLAS on the host; write-back, write-through: the same under semcache-run; hand-tuned, hand-tuned-overlapped: cuBLAS with copies "
-                 "placed by hand; copy-every-call: cuBLAS with three copies a call")
-      ->check(CLI::IsMember({"cpu", "write-back", "write-through", "hand-tuned", "hand-tuned-overlapped", "copy-every-call"}))
+                 "placed by hand; copy-every-call: cuBLAS with three copies a call; page: cuBLAS, and what is missing crosses page by page")
+      ->check(CLI::IsMember({"cpu", "write-back", "write-through", "hand-tuned", "hand-tuned-overlapped", "copy-every-call", "page"}))
       ->capture_default_str();
   app.add_option("--n", o.n, "rows and columns")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16))->capture_default_str();
   app.add_option("--rounds", o.rounds, "how often the chain is computed")->check(CLI::Range(1, 1 << 20))->capture_default_str();

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -100,17 +101,45 @@ def passes_through(c):
 def no_blas(c):
     script = "echo $((6 * 7)); for i in 1 2 3; do echo $i | cat; done; ls /"
     c.same(["bash", "-c", script], calls={"no BLAS call was seen": 1})
+    source = r"#include <stdio.h>\nint main(void) { for (int i = 0; i < 9; ++i) printf(\"%d\\n\", i); return 0; }"
+    compile_it = f"printf '{source}' | gcc -O2 -S -x c - -o - && printf 'int main(' | gcc -x c -c - -o /dev/null; echo $?"
+    c.same(["bash", "-c", compile_it], calls={"no BLAS call was seen": 1})
+    if shutil.which("git") is None:
+        return print("  git is not installed: what it prints under semcache-run is not compared")
+    who = "-c user.name=A -c user.email=a@b"
+    dates = "GIT_AUTHOR_DATE='2020-01-01 00:00:00 +0000' GIT_COMMITTER_DATE='2020-01-01 00:00:00 +0000'"
+    commits = "for i in 1 2 3; do seq $((i * 9000)) > f; git add f; %s git %s commit -qm $i; done" % (dates, who)
+    git = f"cd $(mktemp -d) && git -c init.defaultBranch=m init -q . && {commits}; git log --stat -p | md5sum; git gc -q; git fsck; rm -rf $PWD"
+    c.same(["bash", "-c", git], calls={"no BLAS call was seen": 1})
 
 
 def memory(c):
     """What becomes of blocks that are freed, and of those that get another size or address. A block here has 2 MiB."""
     c.program("freed_dies", h2d=4 * MIB, d2h=0, calls={ON_DEVICE: 1})
-    c.program("reused_address", h2d=8 * MIB, d2h=4 * MIB, calls={ON_DEVICE: 2})
+    c.program("reused_address", h2d=8 * MIB, d2h=4 * MIB, calls={ON_DEVICE: 2, "malloc: a freed block that was kept": 3})
     c.program("realloc_grows", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 1})
     c.program("realloc_to_small", h2d=4 * MIB, d2h=2 * MIB, calls={ON_DEVICE: 1})
     c.program("sparse_calloc", calls={"no BLAS call was seen": 1})
     c.program("allocation_functions", calls={"no BLAS call was seen": 1})
     c.program("freed_by_other_threads")
+
+
+def kept_blocks(c):
+    """Freed blocks serve again, and their content dies: all that comes home is a result that is looked at."""
+    again = "malloc: a freed block that was kept"
+    for keep, count in ("4M", 4), ("6M", 6), ("1G", 6), ("0", 0), ("1M", 0):
+        c.program("kept_blocks_serve", environment={"SEMCACHE_BLAS_KEEP": keep}, h2d=16 * MIB, d2h=2 * MIB,
+                  calls={ON_DEVICE: 4, **({again: count} if count else {})})
+    c.program("kept_blocks_serve", environment={"SEMCACHE_BLAS_KEEP": "some"}, calls={ON_DEVICE: 4, again: 6},
+              stderr='semcache: SEMCACHE_BLAS_KEEP="some" has no effect: it is no whole number, such as 0 or 4G\n')
+    c.program("kept_blocks_serve", options=["--emulate", "--offload=never"])
+    c.program("kept_blocks_serve", options=["--emulate", "--offload=always", "--malloc=0"], calls={ON_DEVICE: 4})
+    c.program("kept_blocks_serve", options=["--emulate", "--offload=always", "--memory=7M"])
+    c.program("kept_blocks_when_memory_is_short", h2d=10 * 4 * MIB, d2h=0, calls={ON_DEVICE: 10, again: 1})
+    c.program("kept_blocks_and_processes", d2h=2 * MIB, calls={ON_DEVICE: 3, again: 4})
+    c.program("blocks_that_are_not_kept", calls={ON_DEVICE: 3})
+    for keep in "0", "4M", "1G":
+        c.program("kept_blocks_of_threads", environment={"SEMCACHE_BLAS_KEEP": keep}, calls=None)
 
 
 def in_place(c):
@@ -294,6 +323,49 @@ def automatic(c):
     c.expect("calls", sum(calls.values()), 20)
 
 
+def unmodified(c, command, results=lambda out: out, environment=None):
+    """Expects the same results from a program of the distribution: with blocks, with all operands in place, and with little memory of the device."""
+    plain, status, _, _ = run(command, environment=environment)
+    c.expect("status without semcache-run", status, 0)
+    for options, guard in ([], "16"), (["--malloc=4096"], "1"), (["--malloc=0"], "16"), (["--memory=32M"], "16"):
+        variables = {"SEMCACHE_BLAS_GUARD": guard, **(environment or {})}
+        out, status, report, _ = run(command, ["--emulate", "--offload=always", *options], variables, c.runner)
+        print("  " + " ".join([*command[-1:], *options]))
+        c.expect("status", status, 0)
+        c.expect("results", results(out), results(plain))
+        c.expect("some results", len(results(plain)) > 0, True)
+        products = sum(call["count"] for call in report["library_calls"] if call["what"] == ON_DEVICE)
+        c.expect("products on the device", products > 50, True)
+
+
+def octave(c):
+    unmodified(c, ["octave-cli", "--norc", "--no-history", str(HERE / "octave_uses.m")])
+
+
+def r(c):
+    unmodified(c, ["Rscript", "--vanilla", str(HERE / "r_uses.R")])
+
+
+def hpcc(c):
+    """The HPC Challenge: HPL and others with residual checks. Times and rates differ; checks, norms and residuals do not."""
+    example = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text()
+    for line, value in ("Ns", 300), ("NBs", 32), ("Ps", 1), ("Qs", 1):
+        example = re.sub(rf"(?m)^\d+( +{line})$", rf"{value}\1", example, count=1)
+
+    def results(out):
+        numbers = re.compile(r"HPL_\w+(normI|norm1)=|residual=|RESID|PASSED|FAILED|Found \d+ errors|[Rr]esidual checks|^Success=")
+        rate = re.compile(r"\d+\.\d+ (?=PASSED)|(?<=PASSED) +\d+\.\d+")
+        return [rate.sub("", line) for line in out.splitlines() if numbers.search(line)]
+
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "hpccinf.txt").write_text(example)
+        script = f"cd {folder} && rm -f hpccoutf.txt && hpcc && cat hpccoutf.txt"
+        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        plain = run(["bash", "-c", script], environment=as_root)[0]
+        c.expect("all checks passed without semcache-run", "FAILED" not in plain and "Success=1" in plain, True)
+        unmodified(c, ["bash", "-c", script], results, as_root)
+
+
 def signals(c):
     c.program("signal_handlers")
     c.program("real_crash", status=-11)
@@ -307,7 +379,7 @@ def signals(c):
 def gemm_chain(c):
     """Matrices to and from the device, exactly, for one round and for three, with A and B as they were or written anew."""
     for variant, to_device, to_host in (("cpu", 0, 0), ("hand-tuned", 2, 1), ("hand-tuned-overlapped", 2, 1), ("write-back", 2, 1),
-                                        ("write-through", 2, 3), ("copy-every-call", 6, 3)):
+                                        ("write-through", 2, 3), ("copy-every-call", 6, 3), ("page", 2, 1)):
         by_hand = variant in ("hand-tuned", "hand-tuned-overlapped", "copy-every-call")
         for options, rounds_in, rounds_out in ([], 1, 1), (["--rounds", "3"], 3 if by_hand else 1, 3), (["--rounds", "3", "--rewrite"], 3, 3):
             with tempfile.TemporaryDirectory() as folder:
@@ -317,12 +389,15 @@ def gemm_chain(c):
                 c.expect(f"{variant} {options}: status, stderr", (done[1], done[3]), (0, ""))
                 found = json.loads(report.read_text())
             c.expect(f"{variant} {options}: verified", found["verified"], True)
-            c.expect(f"{variant} {options}: matrices", (found["transfers"]["h2d_matrices"], found["transfers"]["d2h_matrices"]),
-                     (to_device * rounds_in, to_host * rounds_out))
+            moved = found["transfers"]
+            expected = to_device * rounds_in, to_host * rounds_out
+            c.expect(f"{variant} {options}: matrices", (moved["h2d_matrices"], moved["d2h_matrices"]), expected)
+            if variant == "page":  # the same bytes as write-back, in pages
+                c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, numpy_chain, numpy_uses, passes_through, no_blas, memory, in_place, arguments, own_new, processes, reference_tests_s,
-         reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
+CASES = [attacks, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes,
+         reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
 
 
 def main():

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -99,15 +100,17 @@ void realloc_to_small() {
   std::free(c);
 }
 
-/// Resident memory of the process in MiB.
-long resident() {
-  long pages = 0;
+/// The address space of the process, and its resident memory, in bytes.
+std::pair<long, long> sizes() {
+  long all = 0, resident = 0;
   if (std::FILE* const f = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(f, "%*s %ld", &pages) != 1) pages = 0;
+    if (std::fscanf(f, "%ld %ld", &all, &resident) != 2) std::abort();
     std::fclose(f);
   }
-  return pages * ::sysconf(_SC_PAGESIZE) >> 20;
+  return {all * ::sysconf(_SC_PAGESIZE), resident * ::sysconf(_SC_PAGESIZE)};
 }
+long resident() { return sizes().second >> 20; }
+long address_space() { return sizes().first; }
 
 void sparse_calloc() {
   const std::size_t huge = std::size_t{8} << 30;
@@ -168,6 +171,151 @@ void freed_by_other_threads() {
         if (i % 2 == 0) digests[t] += digest(c, bytes);
         std::thread([c] { std::free(c); }).join();
       }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  show("digests", digests.data(), digests.size() * 8);
+}
+
+// --- freed blocks that are kept --------------------------------------------------------------------------------------
+
+/// Frees three matrices, which then were used by a call.
+void use_and_free() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  for (double* const m : {a, b, c}) std::free(m);
+}
+
+/// The first ones that are freed are kept in the room of the last ones, and only for requests of like size.
+void kept_blocks_serve() {
+  use_and_free();
+  use_and_free();
+  auto* const smaller = static_cast<char*>(std::malloc(bytes - bytes / 16));
+  auto* const much_smaller = static_cast<char*>(std::malloc(bytes - bytes / 4));
+  auto* const larger = static_cast<char*>(std::malloc(bytes + 1));
+  void* aligned = nullptr;
+  std::printf("%d\n", ::posix_memalign(&aligned, 4096, bytes));
+  auto* const zeros = static_cast<char*>(std::calloc(bytes, 1));
+  std::printf("%d\n", static_cast<int>(std::count(zeros, zeros + bytes, 0)));
+  for (char* const m : {smaller, much_smaller, larger, static_cast<char*>(aligned)}) std::memset(m, 1, bytes / 2);
+  double* const c = matrix(5);
+  product(static_cast<double*>(std::memcpy(aligned, c, bytes)), matrix(6), c);
+  show("product", c);
+  use_and_free();
+}
+
+/// Each function of the C library that gets memory has what kept blocks took. The limit leaves as much again as half of them.
+void kept_blocks_when_memory_is_short() {
+  const std::size_t size = 3 * bytes;
+  const std::function<void*()> functions[] = {
+      [] { return std::malloc(size); },
+      [] { return std::calloc(size, 1); },
+      [] { return std::realloc(std::malloc(100), size); },
+      [] { return std::realloc(std::malloc(bytes), size); },
+      [] { return std::aligned_alloc(4096, size); },
+      [] { return ::memalign(4096, size); },
+      [] {
+        void* at = nullptr;
+        return ::posix_memalign(&at, 4096, size) == 0 ? at : nullptr;
+      },
+      [] { return static_cast<void*>(mapped(size)); },
+  };
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  use_and_free();  // starts the device
+  for (const auto& get : functions) {
+    (void)::malloc_trim(0);
+    const rlim_t most = static_cast<rlim_t>(address_space()) + size + size / 2;
+    use_and_free();
+    const rlimit limit{most, RLIM_INFINITY}, unlimited{RLIM_INFINITY, RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
+    void* const at = get();
+    if (::setrlimit(RLIMIT_AS, &unlimited) != 0) std::abort();
+    std::printf("%d\n", at != nullptr);
+  }
+  use_and_free();
+  (void)::malloc_trim(0);
+  show("after malloc_trim", matrix(4));
+}
+
+void kept_blocks_and_processes() {
+  std::atexit([] {
+    double* const m = matrix(10);
+    show("when the runtime has ended", m);
+    std::free(m);
+  });
+  use_and_free();
+  std::fflush(stdout);
+  if (const pid_t child = ::fork(); child == 0) {
+    for (int i = 0; i < 2; ++i) {
+      double* const m = matrix(7);
+      show("child", m);
+      product(m, m, matrix(8));
+      std::free(m);
+    }
+    std::fflush(stdout);
+    ::_exit(0);
+  } else {
+    ::waitpid(child, nullptr, 0);
+  }
+  double* const c = matrix(3);
+  product(matrix(1), matrix(2), c);
+  show("parent", c);
+  std::atexit([] {
+    double* const m = matrix(9);
+    show("at the end", m);
+    std::free(m);
+  });
+  use_and_free();
+}
+
+/// Blocks that others must not get: one that children do not have, and one that was a stack.
+void blocks_that_are_not_kept() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  ::madvise(a, bytes, MADV_DONTFORK);
+  product(a, b, c);
+  std::free(a);
+  const stack_t stack{b, 0, bytes}, none{nullptr, SS_DISABLE, 0};
+  ::sigaltstack(&stack, nullptr);
+  ::sigaltstack(&none, nullptr);
+  product(c, c, matrix(2));
+  std::free(b);
+  double *const d = matrix(3), *const e = matrix(4);
+  std::fflush(stdout);
+  if (const pid_t child = ::fork(); child == 0) {
+    show("child", d);
+    show("child", e);
+    std::fflush(stdout);
+    ::_exit(0);
+  } else {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    std::printf("%d\n", status);
+  }
+}
+
+/// Threads pass blocks to each other while they compute.
+void kept_blocks_of_threads() {
+  std::mutex mutex;
+  std::vector<double*> passed;
+  std::vector<std::uint64_t> digests(4);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < digests.size(); ++t) {
+    threads.emplace_back([&, t] {
+      double *const a = matrix(1), *const b = matrix(2);
+      for (int i = 0; i < 12; ++i) {
+        double* const c = matrix(static_cast<int>(t) + 3);
+        product(a, b, c, 1);
+        if (i % 3 == 0) digests[t] += digest(c, bytes);
+        const std::lock_guard<std::mutex> lock(mutex);
+        passed.push_back(c);
+        if (passed.size() > 2) {
+          std::free(passed.front());
+          passed.erase(passed.begin());
+        }
+      }
+      std::free(a);
+      std::free(b);
     });
   }
   for (std::thread& t : threads) t.join();
@@ -702,6 +850,11 @@ const Programs all_programs = {
     {"sparse_calloc", &sparse_calloc},
     {"allocation_functions", &allocation_functions},
     {"freed_by_other_threads", &freed_by_other_threads},
+    {"kept_blocks_serve", &kept_blocks_serve},
+    {"kept_blocks_when_memory_is_short", &kept_blocks_when_memory_is_short},
+    {"kept_blocks_and_processes", &kept_blocks_and_processes},
+    {"blocks_that_are_not_kept", &blocks_that_are_not_kept},
+    {"kept_blocks_of_threads", &kept_blocks_of_threads},
     {"chain_in_place", &chain_in_place},
     {"statics", &statics},
     {"neighbours", &neighbours},

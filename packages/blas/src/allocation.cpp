@@ -4,6 +4,8 @@
 // The allocation functions of the C library. A block from SEMCACHE_BLAS_MALLOC bytes up is one of ours; all else goes to the next library's.
 #include "blocks.hpp"
 #include "in_place.hpp"
+#include "interposed.hpp"
+#include "kept.hpp"
 #include "process.hpp"
 
 #include <semcache/base/error.hpp>
@@ -53,6 +55,7 @@ struct Next {
   void* (*aligned_alloc)(std::size_t, std::size_t) = nullptr;
   void* (*memalign)(std::size_t, std::size_t) = nullptr;
   std::size_t (*malloc_usable_size)(void*) = nullptr;
+  int (*malloc_trim)(std::size_t) = nullptr;
 };
 Next found;
 std::atomic<bool> is_found{false};
@@ -74,6 +77,7 @@ const Next* next() noexcept {
   look_up(found.aligned_alloc, "aligned_alloc");
   look_up(found.memalign, "memalign");
   look_up(found.malloc_usable_size, "malloc_usable_size");
+  look_up(found.malloc_trim, "malloc_trim");
   looks_up = false;
   is_found.store(true, std::memory_order_release);
   return &found;
@@ -88,8 +92,24 @@ bool is_large(std::size_t bytes) noexcept {
 void end(const blocks::Block& block) noexcept {
   const int error = errno;
   if (in_place::any()) (void)in_place::ends(block.address, block.bytes, in_place::End::dies);  // stacks in it, and mappings
-  if (release(block, Last::dies)) blocks::unmap(block);
+  kept::put(block);
   errno = error;
+}
+
+/// Returns what `get` gets. Where it gets nothing, it is asked once more when kept blocks have been given back.
+template <class Get>
+void* with_all_memory(const Get& get) noexcept {
+  const int error = errno;
+  void* const at = get();
+  if (__builtin_expect(at != nullptr, 1) || !kept::give_back()) return at;
+  errno = error;
+  return get();
+}
+
+/// Returns a large block: a kept one, or a new one.
+void* large(std::size_t bytes, std::size_t alignment, const void* caller) noexcept {
+  void* const kept = is_ours(caller) ? nullptr : kept::get(bytes, alignment);
+  return kept != nullptr ? kept : with_all_memory([&] { return blocks::allocate(bytes, alignment, blocks::Content::any); });
 }
 
 /// Notes a block that the next library has given, if it is large enough to be guarded in place.
@@ -101,7 +121,8 @@ void* noted(void* address, std::size_t bytes) noexcept {
 bool ends(void* address, in_place::End how) noexcept {
   if (!in_place::any()) return true;
   const int error = errno;
-  const bool done = in_place::ends(address, next()->malloc_usable_size(address), how);
+  const std::size_t bytes = next()->malloc_usable_size(address);
+  const bool done = !in_place::concerns(bytes) || in_place::ends(address, bytes, how);
   errno = done ? error : ENOMEM;
   return done;
 }
@@ -113,8 +134,7 @@ bool is_block(const void* address, blocks::Block& block) noexcept {
 
 /// Gives a block another size: it stays a block, or becomes memory of the C library. Its content comes home first.
 void* resize(blocks::Block block, std::size_t bytes) noexcept {
-  const std::size_t page = blocks::page_bytes();
-  if (is_large(bytes) && bytes <= SIZE_MAX / 4 && (bytes + page - 1) / page * page == block.bytes) return block.address;
+  if (is_large(bytes) && blocks::serves(block, bytes)) return block.address;
   void* const small = is_large(bytes) ? nullptr : std::malloc(bytes);
   if (small == nullptr && !is_large(bytes)) return nullptr;
   if (!blocks::take(block.address, block)) return nullptr;
@@ -137,9 +157,9 @@ void* resize(blocks::Block block, std::size_t bytes) noexcept {
 extern "C" {
 
 void* malloc(std::size_t bytes) {
-  if (__builtin_expect(is_large(bytes), 0)) return blocks::allocate(bytes, 1, blocks::Content::any);
+  if (__builtin_expect(is_large(bytes), 0)) return large(bytes, 1, __builtin_return_address(0));
   const Next* const n = next();
-  return n != nullptr ? noted(n->malloc(bytes), bytes) : take_first(bytes);
+  return n != nullptr ? noted(with_all_memory([&] { return n->malloc(bytes); }), bytes) : take_first(bytes);
 }
 
 void free(void* address) {
@@ -159,24 +179,26 @@ void* calloc(std::size_t count, std::size_t size) {
     errno = ENOMEM;
     return nullptr;
   }
-  if (__builtin_expect(is_large(bytes), 0)) return blocks::allocate(bytes, 1, blocks::Content::zero);
+  // A kept block would have to be filled with zeros, which touches all of it.
+  if (__builtin_expect(is_large(bytes), 0)) return with_all_memory([&] { return blocks::allocate(bytes, 1, blocks::Content::zero); });
   const Next* const n = next();
-  return n != nullptr ? noted(n->calloc(count, size), bytes) : take_first(bytes);
+  return n != nullptr ? noted(with_all_memory([&] { return n->calloc(count, size); }), bytes) : take_first(bytes);
 }
 
 void* realloc(void* address, std::size_t bytes) {
   if (address == nullptr) return malloc(bytes);
   if (blocks::Block block; is_block(address, block)) {
-    if (bytes > 0) return resize(block, bytes);
+    if (bytes > 0) return with_all_memory([&] { return resize(block, bytes); });
     free(address);
     return nullptr;
   }
   const bool first = is_first(address);
   if (!first && !is_large(bytes)) {
     if (!ends(address, in_place::End::moves)) return nullptr;
-    return noted(next()->realloc(address, bytes), bytes);
+    if (bytes == 0) return next()->realloc(address, 0);  // which frees it, and returns nothing
+    return noted(with_all_memory([&] { return next()->realloc(address, bytes); }), bytes);
   }
-  void* const to = malloc(bytes);
+  void* const to = is_large(bytes) ? large(bytes, 1, __builtin_return_address(0)) : malloc(bytes);
   if (to == nullptr) return nullptr;
   if (!first && !ends(address, in_place::End::moves)) {
     free(to);
@@ -189,12 +211,13 @@ void* realloc(void* address, std::size_t bytes) {
 
 int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
   if (!is_large(bytes) || alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) {
-    const int error = next()->posix_memalign(result, alignment, bytes);
+    int error = next()->posix_memalign(result, alignment, bytes);
+    if (error == ENOMEM && kept::give_back()) error = next()->posix_memalign(result, alignment, bytes);
     if (error == 0) (void)noted(*result, bytes);
     return error;
   }
   const int error = errno;
-  void* const at = blocks::allocate(bytes, alignment, blocks::Content::any);
+  void* const at = large(bytes, alignment, __builtin_return_address(0));
   errno = error;  // posix_memalign leaves it as it is
   if (at == nullptr) return ENOMEM;
   *result = at;
@@ -202,19 +225,28 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  if (!is_large(bytes) || alignment == 0 || (alignment & (alignment - 1)) != 0) return noted(next()->aligned_alloc(alignment, bytes), bytes);
-  return blocks::allocate(bytes, alignment, blocks::Content::any);
+  if (!is_large(bytes) || alignment == 0 || (alignment & (alignment - 1)) != 0) {
+    return noted(with_all_memory([&] { return next()->aligned_alloc(alignment, bytes); }), bytes);
+  }
+  return large(bytes, alignment, __builtin_return_address(0));
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  if (!is_large(bytes) || alignment == 0 || (alignment & (alignment - 1)) != 0) return noted(next()->memalign(alignment, bytes), bytes);
-  return blocks::allocate(bytes, alignment, blocks::Content::any);
+  if (!is_large(bytes) || alignment == 0 || (alignment & (alignment - 1)) != 0) {
+    return noted(with_all_memory([&] { return next()->memalign(alignment, bytes); }), bytes);
+  }
+  return large(bytes, alignment, __builtin_return_address(0));
 }
 
 std::size_t malloc_usable_size(void* address) {
   if (blocks::Block block; is_block(address, block)) return block.bytes;
   if (is_first(address)) return size_of_first(address);
   return address == nullptr ? 0 : next()->malloc_usable_size(address);
+}
+
+int malloc_trim(std::size_t left) {
+  const bool given_back = kept::give_back();
+  return next()->malloc_trim(left) != 0 || given_back ? 1 : 0;
 }
 
 }  // extern "C"

@@ -56,6 +56,10 @@ std::size_t page_bytes() noexcept {
   return bytes;
 }
 
+bool serves(const Block& block, std::size_t bytes) noexcept {
+  return bytes <= block.bytes && block.bytes - rounded_up(bytes) <= block.bytes / 8;
+}
+
 void* allocate(std::size_t bytes, std::size_t alignment, Content content) noexcept {
   const std::size_t page = page_bytes();
   if (bytes > SIZE_MAX / 4 || alignment > SIZE_MAX / 4) {
@@ -150,6 +154,15 @@ void is_stack(const std::byte* first, std::size_t bytes) noexcept {
   const RecordsLock lock(records_mutex);
   for_each_in(first, bytes, [](Block& b) {
     b.stack = true;
+    return false;
+  });
+}
+
+void are_changed(const std::byte* first, std::size_t bytes) noexcept {
+  if (!any()) return;
+  const RecordsLock lock(records_mutex);
+  for_each_in(first, bytes, [](Block& b) {
+    b.changed = true;
     return false;
   });
 }

@@ -15,9 +15,13 @@ struct Block {
   std::uint64_t adopted_in = 0;      ///< the epoch of the runtime that has adopted it; 0: none
   bool written_by_device = false;    ///< a call has written it on a device
   bool stack = false;                ///< a stack lies in it: it is not adopted
+  bool changed = false;              ///< the program has changed its mapping: nobody else may get it
 };
 
 [[nodiscard]] std::size_t page_bytes() noexcept;
+
+/// Returns whether the block, whatever it was, can be one of `bytes` bytes: it is as large, and at most an eighth larger.
+[[nodiscard]] bool serves(const Block& block, std::size_t bytes) noexcept;
 
 enum class Content : std::uint8_t { any, zero };
 /// Maps a block of at least `bytes` bytes. Its content is zero, and takes no memory before it is touched.
@@ -47,6 +51,8 @@ void was_released(const void* address) noexcept;
 void was_written(const void* address) noexcept;
 /// Notes that a stack lies in the blocks that overlap these bytes.
 void is_stack(const std::byte* first, std::size_t bytes) noexcept;
+/// Notes that the program changes the mappings of the blocks that overlap these bytes.
+void are_changed(const std::byte* first, std::size_t bytes) noexcept;
 /// Notes a block. @return false if there is no memory for its record
 bool note(const Block& block) noexcept;
 

@@ -176,6 +176,10 @@ bool is_adopted(const void* address, std::size_t bytes) noexcept {
   return find_adopted(number(address), number(address) + bytes, r);
 }
 
+bool concerns(std::size_t bytes) noexcept {
+  return has_adopted.load(std::memory_order_relaxed) || bytes >= settings().guard_pages * blocks::page_bytes();
+}
+
 bool any() noexcept { return has_known.load(std::memory_order_relaxed) || has_adopted.load(std::memory_order_relaxed); }
 
 bool find(const Operand& operand, Range& range) noexcept {

@@ -31,6 +31,8 @@ enum class End : std::uint8_t {
 [[nodiscard]] bool ends(void* address, std::size_t bytes, End how) noexcept;
 /// Returns whether any of these bytes is adopted.
 [[nodiscard]] bool is_adopted(const void* address, std::size_t bytes) noexcept;
+/// Returns whether the end of a heap block of this size concerns anybody: small ones are not noted, but may lie in what is adopted.
+[[nodiscard]] bool concerns(std::size_t bytes) noexcept;
 /// Returns whether anything has been noted or adopted; one load.
 [[nodiscard]] bool any() noexcept;
 

@@ -6,6 +6,7 @@
 #include "blocks.hpp"
 #include "in_place.hpp"
 #include "interposed.hpp"
+#include "kept.hpp"
 #include "process.hpp"
 
 #include <semcache/base/error.hpp>
@@ -30,6 +31,7 @@ namespace {
 /// To be called before memory of the program ends or moves. @return false, and errno is ENOMEM, if its content cannot come home
 bool before(void* address, std::size_t bytes, in_place::End how) noexcept {
   const int error = errno;
+  if (how != in_place::End::stays) blocks::are_changed(static_cast<std::byte*>(address), bytes);
   const bool done = (!in_place::any() || in_place::ends(address, bytes, how)) && release_blocks_in(static_cast<std::byte*>(address), bytes);
   errno = done ? error : ENOMEM;
   return done;
@@ -84,8 +86,12 @@ extern "C" {
 #define SEMCACHE_BLAS_MMAP(name, offset_type)                                                                    \
   void* name(void* address, std::size_t bytes, int protection, int flags, int file, offset_type at) noexcept {   \
     if (SEMCACHE_CALLER_IS_OURS) return SEMCACHE_NEXT(name)(address, bytes, protection, flags, file, at);        \
-    if ((flags & MAP_FIXED) != 0 && !before(address, bytes, in_place::End::moves)) return MAP_FAILED;               \
-    return note_mapping(SEMCACHE_NEXT(name)(address, bytes, protection, flags, file, at), bytes, protection, flags); \
+    if ((flags & MAP_FIXED) != 0 && !before(address, bytes, in_place::End::moves)) return MAP_FAILED;            \
+    void* mapped = SEMCACHE_NEXT(name)(address, bytes, protection, flags, file, at);                             \
+    if (mapped == MAP_FAILED && errno == ENOMEM && kept::give_back()) {                                          \
+      mapped = SEMCACHE_NEXT(name)(address, bytes, protection, flags, file, at);                                 \
+    }                                                                                                            \
+    return note_mapping(mapped, bytes, protection, flags);                                                       \
   }
 SEMCACHE_BLAS_MMAP(mmap, off_t)
 SEMCACHE_BLAS_MMAP(mmap64, off64_t)

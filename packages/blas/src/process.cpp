@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,11 @@ Settings read_settings() noexcept {
   if (s.large_block != 0) s.large_block = std::max<std::size_t>(s.large_block, 4096);  // a block has whole pages
   if (const char* const text = value_of("SEMCACHE_BLAS_GUARD"); text != nullptr && !read_number(text, s.guard_pages)) {
     base::raw_log("SEMCACHE_BLAS_GUARD=\"%s\" has no effect: it is no whole number, such as 16", text);
+  }
+  struct sysinfo machine {};
+  if (::sysinfo(&machine) == 0) s.kept_bytes = machine.totalram / 8 * machine.mem_unit;
+  if (const char* const text = value_of("SEMCACHE_BLAS_KEEP"); text != nullptr && !read_number(text, s.kept_bytes)) {
+    base::raw_log("SEMCACHE_BLAS_KEEP=\"%s\" has no effect: it is no whole number, such as 0 or 4G", text);
   }
   return s;
 }
@@ -235,8 +241,22 @@ bool release(std::byte* first, std::size_t bytes, Last content) noexcept {
 }
 
 bool release(const blocks::Block& block, Last content) noexcept {
-  const bool adopted = block.adopted_in != 0 && block.adopted_in == runtime::epoch();
-  return !adopted || release(block.address, block.bytes, content);
+  return !is_adopted(block) || release(block.address, block.bytes, content);
+}
+
+bool is_adopted(const blocks::Block& block) noexcept {
+  return block.adopted_in != 0 && block.adopted_in == runtime::epoch() && !is_child() && device_count() > 0;
+}
+
+bool let_content_die(const blocks::Block& block) noexcept {
+  if (!is_adopted(block)) return false;
+  const syscalls::Undisturbed undisturbed;
+  try {
+    access(block.address, block.bytes, Access::overwrite);
+    return true;
+  } catch (const std::exception&) {  // the block ends then, or whoever ends it says why it cannot
+    return false;
+  }
 }
 
 bool release_blocks_in(std::byte* first, std::size_t bytes) noexcept {

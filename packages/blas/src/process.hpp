@@ -15,6 +15,7 @@ struct Settings {
   Offload offload = Offload::automatic;
   std::size_t large_block = std::size_t{1} << 20;  ///< SEMCACHE_BLAS_MALLOC; 0: blocks are left to the C library
   std::size_t guard_pages = 16;                    ///< SEMCACHE_BLAS_GUARD
+  std::size_t kept_bytes = 0;                      ///< SEMCACHE_BLAS_KEEP; an eighth of the machine's memory
 };
 [[nodiscard]] const Settings& settings() noexcept;
 
@@ -47,6 +48,10 @@ enum class Last : std::uint8_t { dies, comes_home };
 [[nodiscard]] bool release(const blocks::Block& block, Last content) noexcept;
 /// The same for any adopted memory of the runtime that runs.
 [[nodiscard]] bool release(std::byte* first, std::size_t bytes, Last content) noexcept;
+/// Returns whether the runtime that runs has adopted the block, in this process.
+[[nodiscard]] bool is_adopted(const blocks::Block& block) noexcept;
+/// Lets the content of an adopted block die, without a transfer. It stays adopted, and the program may write it. @return false if it cannot
+[[nodiscard]] bool let_content_die(const blocks::Block& block) noexcept;
 /// Brings the blocks home that overlap these bytes, because the program changes their mappings, when calls that use the device have ended.
 /// @return false if one stays adopted
 [[nodiscard]] bool release_blocks_in(std::byte* first, std::size_t bytes) noexcept;

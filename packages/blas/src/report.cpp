@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "report.hpp"
 
+#include "kept.hpp"
 #include "process.hpp"
 
 #include <semcache/runtime/runtime.hpp>
@@ -89,6 +90,7 @@ void give_counts_to_runtime() noexcept {
   const std::lock_guard<std::mutex> lock(mutex);
   try {
     Counts::take([](const std::string& what, std::uint64_t n) { runtime::note_library_call(what, n); });
+    if (const std::uint64_t n = kept::take_count(); n > 0) runtime::note_library_call("malloc: a freed block that was kept", n);
   } catch (...) {  // no memory: the report lacks them
   }
 }

@@ -176,6 +176,7 @@ constexpr Variable known_variables[] = {
     {"SEMCACHE_ADVISOR_LARGEST", "a number of bytes, for the advisor", &leave_to_package},
     {"SEMCACHE_ADVISOR_REPORT", "as SEMCACHE_REPORT, for the advisor", &leave_to_package},
     {"SEMCACHE_BLAS_GUARD", "a number of pages, for the drop-in BLAS", &leave_to_package},
+    {"SEMCACHE_BLAS_KEEP", "a number of bytes, for the drop-in BLAS", &leave_to_package},
     {"SEMCACHE_BLAS_MALLOC", "a number of bytes, for the drop-in BLAS", &leave_to_package},
     {"SEMCACHE_BLAS_OFFLOAD", "auto, always or never, for the drop-in BLAS", &leave_to_package},
     {"SEMCACHE_DEVICE", "auto, emulated or cuda", &read_choice<&Configuration::device>},
