@@ -38,6 +38,21 @@ TEST(Directory, WatchingAValueTellsItsHolders) {
   EXPECT_TRUE(touched(x.directory, slot));
 }
 
+/// Pages of the other bytes of the same value stay open.
+TEST(Directory, OfAValueTheWatchedBytesAloneAreShared) {
+  Simulation x;
+  x.add(100, 1);
+  x.write(0, 0, {0, 100});
+  const SlotId slot = x.data[0].slots[0];
+  const auto watched = x.directory.wanted(x.data[0].id).extents({20, 30});
+  x.directory.watch(watched);
+  base::Vector<Region> shared;
+  x.directory.shared(slot, {10, 90}, x.directory.wanted(x.data[0].id).at(10), shared);
+  EXPECT_EQ(shared, (base::Vector<Region>{{20, 30}}));
+  EXPECT_TRUE(x.directory.exclusive(slot, {30, 100}));
+  x.directory.unwatch(watched);
+}
+
 /// A part has no memory for other bytes, so what happens to these does not concern it. Otherwise each task would look at all tiles.
 TEST(Directory, APartIsToldOfItsOwnBytesAlone) {
   Simulation x;

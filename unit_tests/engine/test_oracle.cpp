@@ -125,6 +125,23 @@ TEST(Oracle, AdoptedMemoryWhereEveryCallFailsInTurn) {
   run(o, "adopted, in turn", moves_per_case() / 16);
 }
 
+TEST(Oracle, AdoptedMemoryOnSeveralDevices) {
+  Oracle::Options o;
+  o.adopts = true;
+  o.devices = 2;
+  run(o, "adopted, two devices", moves_per_case() / 2);
+  o.protocol = engine::Protocol::write_through;
+  run(o, "adopted, two devices, write-through", moves_per_case() / 4);
+  o.protocol = engine::Protocol::write_back;
+  o.devices = 3;
+  o.peer_access = false;
+  o.failures = Oracle::Failures::at_random;
+  run(o, "adopted, three devices, no peer access, failures", moves_per_case() / 4);
+  o.devices = 2;
+  o.failures = Oracle::Failures::in_turn;
+  run(o, "adopted, two devices, in turn", moves_per_case() / 16);
+}
+
 TEST(Oracle, EmulatedAdoptedMemory) {
   Oracle::Options o;
   o.adopts = true;

@@ -232,9 +232,13 @@ void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, base::Vec
   const Value& v = values_.at(ref.id);
   const Region offsets = offsets_of(piece, ref);
   bool all = v.fill.pattern_bytes != 0;
-  for (const ByteRange w : v.watched) all = all || may_overlap(w, offsets);
   const std::size_t first = out.size();
   const std::int64_t here = displacement(piece.begin, ref);
+  for (const ByteRange w : v.watched) {
+    if (!may_overlap(w, offsets)) continue;
+    all = all || !piece.is_range();
+    if (!all) out.push_back(Region(intersect(w, offsets.hull())).moved(here));
+  }
   const DatumId datum = slots_[slot.value].datum;
   const auto add = [&](const ExtentMap& map, const Use& u) {
     for_each_match(map, u.delta, ref.id, offsets, [&](const Region& at) {

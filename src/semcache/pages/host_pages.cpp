@@ -53,12 +53,19 @@ void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit&
         for (const Region& r : shared) visit(r, Protection::read);
         return true;
       }
-      std::sort(shared.begin(), shared.end(), [](const Region& a, const Region& b) { return a.begin < b.begin; });
-      std::uint64_t at = part.begin;
+      // Another array, with a shape of its own, may share columns of this range. What lies between few of them stays open.
+      constexpr std::uint64_t few = 64;
+      base::Vector<ByteRange> ranges;
       for (const Region& r : shared) {
+        for (std::uint64_t c = 0; c < r.columns && r.columns <= few; ++c) ranges.push_back(r.column(c));
+        if (r.columns > few) ranges.push_back(r.hull());
+      }
+      std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+      std::uint64_t at = part.begin;
+      for (const ByteRange r : ranges) {
         if (r.begin > at) visit(Region(at, r.begin), Protection::read_write);
-        if (r.end() > at) visit(Region(std::max(at, r.begin), r.end()), Protection::read);
-        at = std::max(at, r.end());
+        if (r.end > at) visit(Region(std::max(at, r.begin), r.end), Protection::read);
+        at = std::max(at, r.end);
       }
       if (at < part.end()) visit(Region(at, part.end()), Protection::read_write);
     }
