@@ -64,25 +64,25 @@ struct Written : Program {
   Memory& d;
 };
 
-class TasksInPlace : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Tasks, TasksInPlace, testing::Bool(),
+class TasksInPlaceOfBothKinds : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Tasks, TasksInPlaceOfBothKinds, testing::Bool(),
                          [](const auto& info) { return info.param ? "ReadByAKernelBefore" : "NotReadBefore"; });
 
-TEST_P(TasksInPlace, PrecedeAKernelOnANewStream) {
+TEST_P(TasksInPlaceOfBothKinds, PrecedeAKernelOnANewStream) {
   Written p(GetParam());
   p.launch({&streams[1], 0}, {{&p.d, false}}, [&p] { expect_content(p.d, 2); });
   p.device().synchronize_stream({&streams[1], 0});
   p.device().synchronize_device();
 }
 
-TEST_P(TasksInPlace, PrecedeAKernelOfAnotherDevice) {
+TEST_P(TasksInPlaceOfBothKinds, PrecedeAKernelOfAnotherDevice) {
   Written p(GetParam(), 2);
   p.launch({&streams[1], 1}, {{&p.d, false}}, [&p] { expect_content(p.d, 2); });
   p.device(1).synchronize_device();
   p.device().synchronize_device();
 }
 
-TEST_P(TasksInPlace, PrecedeAnUnknownLaunchOfAnotherDevice) {
+TEST_P(TasksInPlaceOfBothKinds, PrecedeAnUnknownLaunchOfAnotherDevice) {
   Written p(GetParam(), 2);
   const QueueIndex q = p.queue(&streams[1], 1);
   std::vector<Operand> operands;
@@ -93,20 +93,20 @@ TEST_P(TasksInPlace, PrecedeAnUnknownLaunchOfAnotherDevice) {
   p.device().synchronize_device();
 }
 
-TEST_P(TasksInPlace, PrecedeAnAnnouncedRead) {
+TEST_P(TasksInPlaceOfBothKinds, PrecedeAnAnnouncedRead) {
   Written p(GetParam());
   p.engine().access(p.d, p.d.all(), Access::read);
   p.raw_kernel({&streams[2], 0});
 }
 
-TEST_P(TasksInPlace, PrecedeAnAnnouncedOverwrite) {
+TEST_P(TasksInPlaceOfBothKinds, PrecedeAnAnnouncedOverwrite) {
   Written p(GetParam());
   p.engine().access(p.d, p.d.all(), Access::overwrite);
   p.raw_kernel({&streams[0], 0}, true);  // the program orders its own kernels
   expect_content(p.d, 3);
 }
 
-TEST_P(TasksInPlace, PrecedeAKernelOfOtherCode) {
+TEST_P(TasksInPlaceOfBothKinds, PrecedeAKernelOfOtherCode) {
   Written p(GetParam());
   device::DriverUse use{};
   use.address = p.d.address;
@@ -122,7 +122,7 @@ TEST_P(TasksInPlace, PrecedeAKernelOfOtherCode) {
   p.device().synchronize_device();
 }
 
-TEST_P(TasksInPlace, PrecedeACopyByTheDriver) {
+TEST_P(TasksInPlaceOfBothKinds, PrecedeACopyByTheDriver) {
   Written p(GetParam());
   device::DriverUse use{};
   use.address = p.d.address;
@@ -135,8 +135,26 @@ TEST_P(TasksInPlace, PrecedeACopyByTheDriver) {
   if (call) p.engine().foreign_uses.end_foreign_call(std::move(call));
 }
 
+/// From its preparation to its end the task is pinned and not noted, and another thread may compute the flags meanwhile.
+TEST(TasksInPlace, KeepLaunchesOffTheFlagsWhileTheyAreSubmitted) {
+  Program p(with_devices(1));
+  Memory& d = p.on_device(bytes);
+  for (int i = 0; i < 2; ++i) {
+    p.kernel_write({&streams[0], 0}, d, d.all(), 1);
+    p.device().synchronize_device();
+  }
+  const Operand written{&d, true};
+  const QueueIndex q = p.engine().adopt_lane(0, &lane, {});
+  p.engine().launches.begin_launch(q, &written, 1);
+  p.engine().host_access.settle_all();
+  EXPECT_FALSE(engine::ready({&d, false}));
+  p.device().launch(Program::Stream{&lane, 0}, Machine::touches({written}), [] {});
+  p.engine().launches.end_launch(q, &written, 1);
+  p.device().synchronize_device();
+}
+
 /// When all is done, launches rely on the flags again.
-TEST_P(TasksInPlace, AreOrderedNoLongerThanNeedBe) {
+TEST_P(TasksInPlaceOfBothKinds, AreOrderedNoLongerThanNeedBe) {
   Written p(GetParam());
   (void)p.queue(&streams[1]);
   for (int i = 0; i < 3; ++i) {

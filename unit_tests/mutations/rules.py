@@ -120,7 +120,7 @@ listed(
     "engine/tiles.cpp",
     ("a tile of another device is found", "find without device_space #1"),
     ("a tile in use is freed", "shorten without users #1"),
-    ("an array that still has another side loses its tiles", "leave without part #1"))
+    ("an array that still has another side loses its tiles", "leave_once without part #1"))
 listed(
     "engine/hazards.cpp",
     ("uses on the host stand in the way of accesses to other bytes", "host_uses_of if overlap true #1"),
@@ -329,6 +329,7 @@ UNNOTICED = {
     "engine/launches.cpp is_recording return false #1": _OUTSIDE,
     "engine/launches.cpp fetch_ahead revoke #1": _RACE + "a launch that pins the array",
     "engine/residency.cpp evict quiesce #1": _RACE + "a launch that pins the array; who pins it before is no victim",
+    "engine/copies.cpp copy_now directly_reached #1": _COST + "what is not page-locked goes through staging memory",
     "engine/transfers.cpp save directly_reached #1": _COST + "what is not page-locked goes through staging memory",
     "engine/transfers.cpp make_fresh uses_of #2": "transfers to a mirror have ended when a write by the host is noticed",
     "engine/transfers.cpp make_fresh prepare_commit #1":
