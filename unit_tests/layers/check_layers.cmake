@@ -120,7 +120,7 @@ only_in("wait_a_moment" "an access that waits is a Transaction" timeline/queues.
   engine/host_access.cpp  # a fault that cannot be served while the process ends
   runtime/lifetime.cpp)   # the runtime ends when others have left it
 only_in("pages->(lock|unlock)[(]" "page-locking takes long: without the engine's lock" engine/waiting.cpp engine/arrays.cpp)
-only_in("[^n]devices_?[[]0[]]|devices_?[.]front" "which device it is, is said" engine/state.hpp policy/spread.cpp)  # `policy` has a list of its own
+only_in("[^n]devices_?[[]0[]]|devices_?[.]front" "a device is named by its number, or is the home device" engine/state.hpp policy/spread.cpp)  # `policy` has a list of its own
 
 # Whoever tries again after a wait is a Transaction: no other loop of the engine has a wait in it.
 foreach(file ${all_files})
