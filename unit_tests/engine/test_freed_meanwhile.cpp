@@ -241,7 +241,7 @@ TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   std::vector<std::byte> ordinary(size);
   try {
     p.engine().copies.copy(ordinary.data(), d->address, size);
-    ADD_FAILURE() << "nothing was said";
+    ADD_FAILURE() << "no error was thrown";
   } catch (const UsageError& e) {
     EXPECT_NE(std::string(e.what()).find("'freed too early' was freed by another thread"), std::string::npos) << e.what();
   }
@@ -322,7 +322,7 @@ TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlready) {
           FreedBefore freed_one(p, on_host, saved);
           try {
             c.call(p, *freed_one.memory);
-            ADD_FAILURE() << "nothing was said";
+            ADD_FAILURE() << "no error was thrown";
           } catch (const UsageError& e) {
             EXPECT_NE(std::string(e.what()).find("'freed' was freed by another thread"), std::string::npos) << e.what();
           }
@@ -441,7 +441,7 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
     });
     try {
       c.call({p, device, host, ordinary});
-      ADD_FAILURE() << "nothing was said";
+      ADD_FAILURE() << "no error was thrown";
     } catch (const UsageError& e) {
       EXPECT_NE(std::string(e.what()).find("was freed by another thread"), std::string::npos) << e.what();
     }
