@@ -24,7 +24,7 @@ static void transform(int file) {
   const ssize_t bytes = n * sizeof(int);
   const Kokkos::View<int*, semcache::Device> x("x", n);
   const auto x_host = Kokkos::create_mirror_view(x);
-  Kokkos::deep_copy(x_host, x);  // x_host is owed the zeros of x: none of its pages is readable now
+  Kokkos::deep_copy(x_host, x);  // the copy is pending: none of x_host's pages is readable now
 
   must(pread(file, x_host.data(), bytes, 0) == bytes, "read into the mirror");
   Kokkos::deep_copy(x, x_host);

@@ -3,7 +3,7 @@
 
 /// The variant in which the program moves no data: it has no copy, sync, modify, fence or announcement for that. The arrays are
 /// semcache::DualViews, of which the host reads and writes one side and kernels use the other. MPI gets the address of either
-/// side (--exchange), through SemCache::mpi. Which of the process's devices has the arrays and the kernels is said once (--device).
+/// side (--exchange), through SemCache::mpi. Which of the process's devices has the arrays and the kernels is named once (--device).
 #include <minife/cg_loop.hpp>
 #include <minife/halo.hpp>
 #include <minife/statistics_tally.hpp>

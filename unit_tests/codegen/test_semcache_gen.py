@@ -158,7 +158,7 @@ class Messages(unittest.TestCase):
         self.assertEqual((0, ""), self.message(first=FIRST.replace("b<m>", "b<m> unless factor == 0") + "; inputs: b"))
 
     def test_word_that_stands_twice(self):
-        self.expect_at("'leading': says again what 'leading' has said of this operand; one of them is enough",
+        self.expect_at("'leading': states again what 'leading' states of this operand; one of them is enough",
                        first=FIRST.replace("lda", "lda @leading m"))
 
     def test_words_that_do_not_fit_together(self):

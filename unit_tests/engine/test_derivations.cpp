@@ -521,8 +521,8 @@ TEST_P(Derivations, AreCountedApartWhereNobodyUsesThem) {
   EXPECT_EQ(bytes(), size);
 }
 
-/// Many values of content that is gone do not pile up.
-TEST_P(Derivations, OfContentThatIsGoneLeave) {
+/// Many values of content that no array has any more do not pile up.
+TEST_P(Derivations, OfContentThatNoArrayHasLeave) {
   Deriving p(GetParam());
   for (std::uint64_t seed = 2; seed < 20; ++seed) {
     p.kernel_write(&streams[0], p.d, p.d.all(), seed);

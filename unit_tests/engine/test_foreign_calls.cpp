@@ -268,7 +268,7 @@ TEST(ForeignCalls, AKernelOfAnArrayAndOfAMirror) {
   p.kernel_write(stream_a, a, a.all(), 7);
   p.device().synchronize_device();
   p.raw_write(stream_b, d, 3);
-  p.copy(m, d);  // owed by an array that an unknown queue writes
+  p.copy(m, d);  // pending, and its source is an array that an unknown queue writes
   Foreign::Call call = p.before({Foreign::argument(a), Foreign::argument(m)});
   EXPECT_EQ(Program::protection(p, m, 0), platform::Protection::read_write);
   p.submit(stream_c, a, 4);
@@ -615,7 +615,7 @@ TEST(ForeignCalls, EvictedAndPartlyBroughtBackWhileTheHostSideIsFetched) {
   p.kernel_write(stream_a, d, d.all(), 1);
   p.device().synchronize_device();
   p.raw_write(stream_b, s, 3);
-  p.copy(m, s);  // owed
+  p.copy(m, s);  // pending
   std::vector<std::byte> some(page);
   p.device().meanwhile = [&] {  // another thread's
     for (int k = 0; k < 3; ++k) p.kernel_write(stream_a, *o[k], o[k]->all(), k);

@@ -189,7 +189,7 @@ TEST(FreedMeanwhile, BothSidesAtOnce) {
     p.engine().host_access.settle_all();
     Statistics s;
     p.engine().add_to(s);
-    EXPECT_EQ(s.snapshot_bytes, 0u) << "kept for an array that is gone";
+    EXPECT_EQ(s.snapshot_bytes, 0u) << "kept for an array that was freed";
   }
 }
 
@@ -241,13 +241,13 @@ TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   std::vector<std::byte> ordinary(size);
   try {
     p.engine().copies.copy(ordinary.data(), d->address, size);
-    ADD_FAILURE() << "nothing was said";
+    ADD_FAILURE() << "no error was thrown";
   } catch (const UsageError& e) {
     EXPECT_NE(std::string(e.what()).find("'freed too early' was freed by another thread"), std::string::npos) << e.what();
   }
 }
 
-/// An array that is freed between the look-up of its address and the call. It is gone, or it lives on as a saved copy, which belongs
+/// An array that is freed between the look-up of its address and the call. Its memory is freed, or it lives on as a saved copy, which belongs
 /// to no array.
 struct FreedBefore {
   FreedBefore(Program& p, bool on_host, bool saved) : p_(p), wants_(on_host ? p.on_device(size) : p.on_host(size)), saved_(saved) {
@@ -313,7 +313,7 @@ TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlready) {
       for (const auto protocol : {lazy, off}) {
         for (const bool saved : {false, true}) {
           if (protocol == off && (saved || std::string(c.name) == "a fill by a kernel")) continue;  // nothing is lazy, or noted
-          SCOPED_TRACE(std::string(c.name) + (on_host ? ", host" : ", device") + (saved ? ", saved" : ", gone") +
+          SCOPED_TRACE(std::string(c.name) + (on_host ? ", host" : ", device") + (saved ? ", saved" : ", freed") +
                        (protocol == off ? ", off" : ""));
           Machine::Options o = Program::defaults();
           o.engine.protocol = protocol;
@@ -322,7 +322,7 @@ TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlready) {
           FreedBefore freed_one(p, on_host, saved);
           try {
             c.call(p, *freed_one.memory);
-            ADD_FAILURE() << "nothing was said";
+            ADD_FAILURE() << "no error was thrown";
           } catch (const UsageError& e) {
             EXPECT_NE(std::string(e.what()).find("'freed' was freed by another thread"), std::string::npos) << e.what();
           }
@@ -338,7 +338,7 @@ TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlreadyAndNobodyMinds) {
   const ByteRange piece{0, page};
   for (const bool on_host : {false, true}) {
     for (const bool saved : {false, true}) {
-      SCOPED_TRACE(std::string(on_host ? "host" : "device") + (saved ? ", saved" : ", gone"));
+      SCOPED_TRACE(std::string(on_host ? "host" : "device") + (saved ? ", saved" : ", freed"));
       Program p;
       FreedBefore freed_one(p, on_host, saved);
       Memory& m = *freed_one.memory;
@@ -441,7 +441,7 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
     });
     try {
       c.call({p, device, host, ordinary});
-      ADD_FAILURE() << "nothing was said";
+      ADD_FAILURE() << "no error was thrown";
     } catch (const UsageError& e) {
       EXPECT_NE(std::string(e.what()).find("was freed by another thread"), std::string::npos) << e.what();
     }

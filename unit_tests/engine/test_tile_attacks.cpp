@@ -275,11 +275,11 @@ void attack(unsigned devices, unsigned eagerness, std::uint64_t budget, unsigned
         break;
       case 3:
         if (arrays.size() > 2) {
-          Entry gone = a;
+          Entry leaving = a;
           arrays.erase(arrays.begin() + static_cast<std::ptrdiff_t>(k));
-          if (pick(2) == 0) std::swap(gone.memory, gone.other_side);
-          if (gone.memory != nullptr) p.leave(*gone.memory);
-          if (gone.other_side != nullptr) p.leave(*gone.other_side);
+          if (pick(2) == 0) std::swap(leaving.memory, leaving.other_side);
+          if (leaving.memory != nullptr) p.leave(*leaving.memory);
+          if (leaving.other_side != nullptr) p.leave(*leaving.other_side);
         }
         break;
       case 4: {
@@ -291,10 +291,10 @@ void attack(unsigned devices, unsigned eagerness, std::uint64_t budget, unsigned
       }
       case 5: {  // a side leaves
         if (a.other_side == nullptr) break;
-        Memory* gone = a.other_side;
-        if (pick(2) == 0) std::swap(gone, a.memory);
+        Memory* leaving = a.other_side;
+        if (pick(2) == 0) std::swap(leaving, a.memory);
         a.other_side = nullptr;
-        p.leave(*gone);
+        p.leave(*leaving);
         break;
       }
       default: {

@@ -40,7 +40,7 @@ struct Owing {
     for (int i = 0; i < n; ++i) host(i) = first + i;
     Kokkos::deep_copy(device, host);
   }
-  Vector device{"owing", n};
+  Vector device{"source", n};
   Mirror host = Kokkos::create_mirror_view(device);
 };
 
@@ -100,7 +100,7 @@ KOKKOS_TEST(KokkosDeviceFaults, WhatIsOwedIsTheOldContent) {
   Vector device("device", n);
   const Mirror host = Kokkos::create_mirror_view(device);
   iota(device, 3);
-  Kokkos::deep_copy(host, device);  // owed
+  Kokkos::deep_copy(host, device);  // pending
 
   const Since since;
   raw_fill(device.data(), n, -1);

@@ -42,7 +42,7 @@ KOKKOS_TEST(KokkosDualViewWatch, AForgottenSyncToTheDeviceIsNamedWhenTheDualView
   EXPECT_EQ(on_device, 0) << "the error of this program, of which the test is about";
   EXPECT_NE(said.find("perhaps a sync is missing: 'x_mirror' was written (host access"), std::string::npos) << said;
   EXPECT_NE(said.find("used 'x', the device side"), std::string::npos) << said;
-  EXPECT_EQ(said.find("perhaps", said.find("perhaps") + 1), std::string::npos) << "it is said once: " << said;
+  EXPECT_EQ(said.find("perhaps", said.find("perhaps") + 1), std::string::npos) << "it is printed once: " << said;
 }
 
 KOKKOS_TEST(KokkosDualViewWatch, ItIsNamedWhenTheHostSideIsOverwritten) {

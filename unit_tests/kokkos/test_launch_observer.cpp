@@ -68,7 +68,7 @@ void launch_with(const View& view) {
   Kokkos::parallel_for("hold", Range(0, 1), Hold<View>{view});
 }
 
-/// Returns whether the launch was said to use no other arrays, as far as that can be told.
+/// Returns whether the launch was reported to use no other arrays, as far as that can be told.
 bool is_complete(const ToldLaunch& launch) { return launch.complete || numbers_look_like_pointers; }
 
 /// Views on mdspan have handles that do not know their Views' types.

@@ -14,7 +14,7 @@ using HostScalar = Kokkos::View<double, Kokkos::HostSpace, Kokkos::MemoryUnmanag
 
 /// An array whose new content is in its mirror, before each round.
 struct Owing {
-  Vector device{"owing", n};
+  Vector device{"source", n};
   semcache::kokkos::host_mirror_t<Vector> host = Kokkos::create_mirror_view(device);
   void set(double value) const {
     for (int i = 0; i < n; ++i) host(i) = value;

@@ -133,7 +133,7 @@ KOKKOS_TEST(KokkosUnannounced, WhatACopyWantsIsSavedBeforeARawKernelWritesIt) {
   NOTICED_OR_SKIP();
   EXPECT_EQ(raw_sum(x.device.data(), n), 5.0 * n + sum_of_indices);
   iota(x.device, 100);
-  Kokkos::deep_copy(x.mirror, x.device);  // owed
+  Kokkos::deep_copy(x.mirror, x.device);  // pending
   Kokkos::fence();
   raw_add(x.device.data(), n, 1);
   for (int i = 0; i < n; ++i) ASSERT_EQ(x.mirror(i), 100.0 + i);

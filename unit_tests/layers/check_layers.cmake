@@ -103,26 +103,42 @@ only_in("[^a-z_]unlocked[(]" "an attempt returns an Obstacle" engine/transaction
   engine/launches.cpp) # unpinning may free arrays
 only_in("[^a-z_]project(_soon)?[(][)]" "flags and pages are projected by a Transaction, and by Projection::relax"
   engine/projection.hpp engine/projection.cpp engine/transaction.cpp)
+only_in("project_device[(]|(->|[.])project[(][^)]" "flags and pages are projected by a Transaction, and by Projection::relax"
+  engine/projection.hpp engine/projection.cpp
+  engine/expected_messages.cpp  # flags of an array into which a message has just arrived
+  engine/copies.cpp             # pages close before the bytes of a copy at the call are written
+  engine/lifetimes.cpp)         # the pages of a new mirror
 only_in("pages->relax[(]" "pages are opened by Projection::relax, which projects before" engine/projection.hpp)
 only_in("collect_orphans[(][)]" "saved copies are freed at a Transaction's end, and before anybody is evicted"
   engine/arrays.hpp engine/arrays.cpp engine/transaction.cpp engine/residency.cpp)
 only_in("device->(copy_to_device|copy_within_device|fill)[(]|copy_by_device[(]|copy_behind[(]|[^ ] ?write_behind[(]|write_unused[(]"
   "bytes of arrays are changed by the executor, step by step" engine/executor.hpp engine/executor.cpp)
 only_in("memory->(carry_out|begin_chores|end_chores)[(]" "the driver maps and unmaps memory without the engine's lock" engine/waiting.cpp)
-only_in("sleep_for|sleep_until|usleep|condition_variable|futex|yield[(]|std::(future|promise|async|latch|barrier|counting_semaphore)|[.]join[(]"
+only_in("sleep_for|sleep_until|usleep|nanosleep|condition_variable|futex|yield[(]|std::(future|promise|async|latch|barrier|counting_semaphore)|[.]join[(]|\
+sem_([a-z]+)?wait|pthread_(cond|join|barrier|mutex|rwlock|spin)|sigwait|sigsuspend|sched_yield|[^a-z_](p?poll|epoll_p?wait|p?select|sleep|pause)[(]"
   "waiting is for the timeline"
   timeline/queues.cpp
   device/cuda/driver_watch.cpp)  # a watch ends when the driver's callbacks have returned
 only_in("synchronize[a-z_]*[(]" "waiting is for the timeline" timeline/queues.cpp timeline/queues.hpp
   device/device.hpp device/cuda/cuda_device.cpp device/emulated/emulated_device.cpp
   runtime/device_times.cpp)  # what is still to be recorded of the devices' work
+only_in("wait_for_devices?(_of)?[(]|queues(->|[.])wait_for_queue[(]" "an access waits for devices and queues as a Transaction"
+  timeline/queues.hpp timeline/queues.cpp engine/transaction.hpp engine/waiting.cpp
+  engine/executor.cpp   # a copy that is refused half-way; contents that SEMCACHE_CHECK compares
+  engine/launches.cpp   # the host's virtual time
+  engine/engine.cpp     # the engine ends
+  runtime/lifetime.cpp) # the runtime ends
 only_in("wait_a_moment" "an access that waits is a Transaction" timeline/queues.hpp timeline/queues.cpp engine/transaction.hpp engine/waiting.cpp
   engine/host_access.cpp  # a fault that cannot be served while the process ends
   runtime/lifetime.cpp)   # the runtime ends when others have left it
 only_in("pages->(lock|unlock)[(]" "page-locking takes long: without the engine's lock" engine/waiting.cpp engine/arrays.cpp)
-only_in("[^n]devices_?[[]0[]]|devices_?[.]front" "which device it is, is said" engine/state.hpp policy/spread.cpp)  # `policy` has a list of its own
+only_in("[^n]devices_?[[]0[]]|devices_?[.]front" "a device is named by its number, or is the home device" engine/state.hpp policy/spread.cpp)  # `policy` has a list of its own
 
-# Whoever tries again after a wait is a Transaction: no other loop of the engine has a wait in it.
+# Whoever tries again after a wait is a Transaction: no other loop of the engine has a wait in it. A loop that makes an attempt for one thing
+# after the other is listed.
+set(waits "unlocked[(]|[a-z_][.]wait[(]|[^a-z_](complete|complete_transfers)[(]")
+set(attempts "[a-z_][.](run|try_run)[(]")
+set(collected "")
 foreach(file ${all_files})
   if(NOT file MATCHES "^engine/" OR file MATCHES "^engine/(transaction[.]hpp|waiting[.]cpp)$")
     continue()
@@ -139,13 +155,22 @@ foreach(file ${all_files})
     if(indent LESS_EQUAL loop)
       set(loop -1)
     endif()
-    if(line MATCHES "^ *(for|while) [(].*(unlocked[(]|[^a-z_]t[.]wait[(])" OR (loop GREATER -1 AND line MATCHES "unlocked[(]|[^a-z_]t[.]wait[(]"))
-      refuse_line(${file} "${line}" "a loop by hand around a wait: Transaction::run makes an attempt again")
-    elseif(loop EQUAL -1 AND line MATCHES "^ *(for|while|do)[ (].*{$|^ *do {$")
+    string(REGEX REPLACE "//.*$" "" line "${line}")
+    if(loop EQUAL -1 AND line MATCHES "^ *(for|while|do)[ (]")
       set(loop ${indent})
+      string(REGEX REPLACE " +" " " header "${line}")
+      string(STRIP "${header}" header)
+    endif()
+    if(loop EQUAL -1)
+      continue()
+    elseif(line MATCHES "${waits}")
+      refuse_line(${file} "${line}" "a loop by hand around a wait: Transaction::run makes an attempt again")
+    elseif(line MATCHES "${attempts}")
+      list(APPEND collected "${file}=${header}")
     endif()
   endforeach()
 endforeach()
+set(loops "${collected}")  # `exactly` is defined below
 
 # Collects `what` of each line as "file=what", and compares all with a list.
 function(exactly why)
@@ -163,6 +188,12 @@ function(exactly why)
   endforeach()
   set(errors ${errors} PARENT_SCOPE)
 endfunction()
+
+set(collected ${loops})
+exactly("a loop by hand around an attempt: Transaction::run makes it again; a loop over several things is listed in unit_tests/layers"
+  "engine/launches.cpp=for (std::size_t n = 0 n < needs.size() ++n) {"                              # one stage after the other
+  "engine/launches.cpp=for (std::size_t i = 0 queue == unknown_queue && i < count ++i) {"           # one operand after the other
+  "engine/host_access.cpp=for (std::size_t i = 0 ++i) {")                                           # one array after the other
 
 # Casts between unlike types: bytes, addresses without a type and numbers may be had of anything. All others are listed.
 set(collected "")
@@ -193,16 +224,16 @@ exactly("a cast between unlike types: give both one type, or list the cast in un
 set(collected "")
 file(GLOB_RECURSE headers RELATIVE ${SOURCE} ${SOURCE}/*.hpp ${SOURCE}/*.h)
 foreach(file ${headers})
-  file(STRINGS ${SOURCE}/${file} lines REGEX "${code}(([(,]|^ +) *(const )?bool( [a-z_]+)?( = [a-z]+)?[,)])")
+  file(STRINGS ${SOURCE}/${file} lines REGEX "${code}(([(,]|/,|^ +) *(const )?bool *(/[*][^*]*[*]/)? *[A-Za-z_0-9]*( = [a-z]+| *{[a-z]*})?[,)])")
   foreach(line IN LISTS lines)
-    if(NOT line MATCHES "([A-Za-z_]+)[(]([^()]*, )?(const )?bool")
+    if(NOT line MATCHES "([A-Za-z_0-9]+)[(]([^()]*, )?(const )?bool")
       string(REGEX MATCH "bool[^;]*" CMAKE_MATCH_1 "${line}")
     endif()
     list(APPEND collected "${file}=${CMAKE_MATCH_1}")
   endforeach()
 endforeach()
 exactly("a bool parameter: make it an enum, whose names say what they mean, or list the function in unit_tests/layers"
-  "engine/derivations.hpp=set_spare" "memory/device_memory.hpp=set_spare" "memory/device_memory.hpp=set_accessible"
+  "device/device.hpp=set_accessible" "engine/derivations.hpp=set_spare" "memory/device_memory.hpp=set_spare" "memory/device_memory.hpp=set_accessible"
   "engine/engine.hpp=set_others_are_told" "timeline/queues.hpp=set_others_are_told"
   "engine/projection.hpp=set_reachable" "engine/projection.hpp=set_all_reachable"
   "memory/blocks.hpp=set_mapped" "memory/blocks.hpp=set_asked"
@@ -211,7 +242,7 @@ exactly("a bool parameter: make it an enum, whose names say what they mean, or l
 # Which kind of device it is, only the device knows; the runtime chooses one.
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/*.?pp)
 foreach(file ${files})
-  file(STRINGS ${SOURCE}/${file} lines REGEX "DeviceKind::")
+  file(STRINGS ${SOURCE}/${file} lines REGEX "DeviceKind(::|[({>])|kind[(][)] *[!=]=|[!=]= *[^ ]*kind[(][)]|switch [(].*kind[(][)]")
   if(lines AND NOT file MATCHES "^device/|^runtime/(device_choice[.]cpp|runtime[.]hpp)$")
     message("${file}: ${lines}: ask the device what it does, not what it is")
     math(EXPR errors "${errors} + 1")

@@ -142,7 +142,7 @@ listed(
     ("two parts with the same content count on each other", "prepare note_written #1"),
     ("a use on the host is waited for as long as there is any", "end set ended_host_uses #1"),
     ("bytes are used in two parts on the host and written", "expect_usable if datum true #1"),
-    ("a part is used although its array is gone", "begin expect_usable #1", "begin expect_usable #2"),
+    ("a part is used although its array has been freed", "begin expect_usable #1", "begin expect_usable #2"),
     ("nobody knows of a use on the host", "begin push_back #1"),
     ("a part is freed while it is in use on the host", "begin fetch_add #1"),
     ("a use on the host never ends", "end erase #1"),
@@ -230,7 +230,7 @@ listed(
     ("a stream loses its queue while a call submits to it", "begin_retiring if in_use false #1"),
     ("a destroyed stream is asked whether it has work", "any_at_work if ended true #1"))
 LISTED[("engine/projection.cpp project if freeing false #1", "engine/arrays.cpp collect_orphans if freeing false #1")] = (
-    "a saved copy is not looked at when its last reader is gone")
+    "a saved copy is not looked at when its last reader has been freed")
 
 NAMES = {name for names in LISTED for name in names}
 

@@ -77,7 +77,7 @@ TEST(FreedWhileLaunched, UnknownLaunchesBesideThreadsThatFree) {
   semcache::settle();
   const Statistics s = statistics();
   EXPECT_EQ(s.live_device_bytes, 1u << 20);
-  EXPECT_LE(s.mapped_device_bytes, 2u << 20) << "memory of arrays that are gone";
+  EXPECT_LE(s.mapped_device_bytes, 2u << 20) << "memory of arrays that were freed";
   deallocate(fixed);
   EXPECT_EQ(statistics().mapped_device_bytes, 0u);
 }

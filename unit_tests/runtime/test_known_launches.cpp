@@ -96,7 +96,7 @@ TEST(KnownLaunches, PinEachArrayOnceAndFetchWhatTheyWrite) {
   }
 }
 
-TEST(KnownLaunches, OfAnArrayThatIsGoneAreUnknown) {
+TEST(KnownLaunches, OfAFreedArrayAreUnknown) {
   Array stays, goes;
   Known known;
   known.add(stays.known(0, false));

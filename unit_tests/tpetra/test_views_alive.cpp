@@ -189,7 +189,7 @@ TEST(ViewsAlive, VectorOverAnothersDeviceView) {
 }
 
 /// What another vector or view has written outlives it.
-TEST(ViewsAlive, VectorOverTheDeviceViewOfOneThatIsGone) {
+TEST(ViewsAlive, VectorOverTheDeviceViewOfAFreedOne) {
   MultiVector::dual_view_type::t_dev device;
   MultiVector::dual_view_type::t_host kept;
   {

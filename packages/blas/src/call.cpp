@@ -41,7 +41,7 @@ bool is_small(double operations, double bytes) noexcept {
   return operations + bytes * (r.host_operations / r.link_bytes) <= r.launch_seconds * r.host_operations;
 }
 
-/// What can be said without a look at the memory; on_device: nothing is against it.
+/// What can be told without a look at the memory; on_device: nothing is against it.
 Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   if (call.refused != Verdict::on_device) return call.refused;
   facts.asked = settings().offload;

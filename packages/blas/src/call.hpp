@@ -21,7 +21,7 @@ struct Call {
 };
 
 /// The two ways to compute a call. Both are given the addresses of the operands, in the order of `Call::operands`, and leave all else as the
-/// program has said it.
+/// program has passed it.
 class Routines {
  public:
   /// Calls the routine of the library that the caller is linked to: with the program's addresses, or with those of emulated devices.

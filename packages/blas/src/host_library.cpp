@@ -16,7 +16,7 @@
 namespace semcache::blas {
 namespace {
 
-/// Counts what may have been unloaded: functions that were found before may be gone, and their callers' addresses may be others'.
+/// Counts what may have been unloaded: functions that were found before may be unloaded, and their callers' addresses may be others'.
 std::atomic<std::uint64_t> unloads{0};
 
 /// Returns the link map of the loaded object that holds the address.

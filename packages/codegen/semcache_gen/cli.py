@@ -11,7 +11,7 @@ from .errors import Failure
 DONE, WRONG_USE, NOTHING_WRITTEN = 0, 2, 3
 
 DESCRIPTION = """Writes wrappers for the functions of a library: programs that call them keep the operands on the GPU between calls. What the
-functions do with their parameters is said by annotations in a C header (#pragma semcache ...). Files whose content is the same already are
+functions do with their parameters is stated by annotations in a C header (#pragma semcache ...). Files whose content is the same already are
 left alone."""
 EPILOG = """exit status:
   0  the wrappers are written

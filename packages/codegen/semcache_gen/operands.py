@@ -86,7 +86,7 @@ class OperandReader:
             raise AnnotationError(word, "belongs to a vector, which has one dimension")
         for before in operand.words:
             if before == word.text:
-                raise AnnotationError(word, f"says again what '{before}' has said of this operand; one of them is enough")
+                raise AnnotationError(word, f"states again what '{before}' states of this operand; one of them is enough")
             if {before, word.text} in NOT_TOGETHER:
                 raise AnnotationError(word, f"cannot be together with '{before}'")
         operand.words[word.text] = word

@@ -96,14 +96,14 @@ void Adoption::release(std::byte* address) {
     const base::AtEnd stays([&] { range.leaving = false; });
     std::byte* const pages = body->address;
     const std::uint64_t bytes = body->bytes;
-    bool gone = false;
-    t.unlocked([&] { gone = !s_.platform->is_mapped(pages, bytes); });
+    bool unmapped = false;
+    t.unlocked([&] { unmapped = !s_.platform->is_mapped(pages, bytes); });
     SEMCACHE_EXPECTS(body->snapshot() || s_.directory.slots(body->datum).size() == 1,
                      "cannot release " + base::text_of(address) + ": there is an ArrayPart or a HostPart of it. Destroy that first");
-    if (gone) expect_unwanted(*body);
+    if (unmapped) expect_unwanted(*body);
     // What the program does to the memory next is a write of all of it, of which nobody is told.
     t.run([&]() -> Obstacle {
-      if (!gone && !body->snapshot()) {
+      if (!unmapped && !body->snapshot()) {
         if (const Obstacle o = host_access_.open_pages(*body, body->all(), Access::write)) return o;
       }
       return lifetimes_.free_adopted(*body);

@@ -9,8 +9,8 @@
 namespace semcache::engine {
 
 /// SEMCACHE_CHECK: finds a `sync` that a program has probably forgotten. A stock Kokkos::DualView is two arrays, of which nobody can see that
-/// they belong together, unless it is said (`pair`). What is found is a suspicion: the host wrote its side, a kernel then used the device's,
-/// which had other content, and nothing took what the host had written before it was overwritten or freed. A program may want that.
+/// they belong together, unless the program announces it (`pair`). What is found is a suspicion: the host wrote its side, a kernel then used
+/// the device's, which had other content, and nothing took what the host had written before it was overwritten or freed. A program may want that.
 ///
 /// Threads: with the engine's lock. Cost without pairs, so always without SEMCACHE_CHECK: one comparison for each call.
 class DualViews : Parts {

@@ -105,11 +105,11 @@ void Tiles::shorten(List& list, std::size_t most) noexcept {
       ++at;
       continue;
     }
-    Memory& gone = *at->second.memory;
+    Memory& unused = *at->second.memory;
     at = list.tiles.erase(at);
     --list.unused;
     --count_;
-    lifetimes_.abandon(gone);
+    lifetimes_.abandon(unused);
   }
 }
 

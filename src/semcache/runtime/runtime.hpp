@@ -81,7 +81,7 @@ SEMCACHE_API void deallocate(void* address) noexcept;
 /// it: such transfers pass over the protection of pages. (Page-locked memory is refused where the driver knows it at its first or last
 /// byte, or at each MiB in between.)
 /// Until `release` the program must not free or unmap the memory, change its protection, or call madvise for it. SemCache ends the
-/// process with a message where the kernel tells it that the memory is gone; memory that was mapped anew at once is not noticed.
+/// process with a message where the kernel tells it that the memory is unmapped; memory that was mapped anew at once is not noticed.
 /// @param label  names it in messages and reports; copied; may be nullptr
 /// @throws UsageError  the range is null or empty, overlaps memory of SemCache's own or another adopted range, or is no private memory
 ///                     that can be read and written and not executed: a stack, a mapped file, shared memory, huge pages that were asked

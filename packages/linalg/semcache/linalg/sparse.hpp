@@ -38,7 +38,7 @@ template <class T, class Offset = std::int32_t>
 SEMCACHE_API void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y);
 
 /// Y = alpha A X + beta Y, of matrices with so many columns. X and Y are column-major and do not overlap. If beta is zero, Y is not read. The entries
-/// of A are loaded once for all columns. Each column has the bits that `spmv` gives it; what is said of `spmv` holds for all columns.
+/// of A are loaded once for all columns. Each column has the bits that `spmv` gives it; what the comment of `spmv` states holds for all columns.
 /// @param ldx, ldy  leading dimensions: elements from one column to the next, at least max(1, rows)
 /// @throws UsageError  as `spmv`; also a negative size, or too small a leading dimension
 template <class T, class Offset = std::int32_t>

@@ -15,8 +15,8 @@
 
 namespace semcache::device {
 
-/// The speeds of a machine, as a file states them (SEMCACHE_EMULATED_MACHINE). Devices are named by their ordinals. What nothing is
-/// said about costs nothing.
+/// The speeds of a machine, as a file states them (SEMCACHE_EMULATED_MACHINE). Devices are named by their ordinals. What the
+/// file does not name costs nothing.
 struct SEMCACHE_API MachineModel {
   static constexpr int host = -1;
   using Link = std::pair<int, int>;  ///< from a device or the host, to another of them
