@@ -70,6 +70,7 @@ Statistics statistics() {
   s.total.between_devices = {n + 1, n + 2};
   s.total.peer_launches = n + 3;
   s.total.rewritten = {n + 4, n + 5};
+  s.total.hulls = n + 6;
   return s;
 }
 bool is_tracked(const void* address) noexcept { return address != nullptr; }
