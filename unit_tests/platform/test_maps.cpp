@@ -43,7 +43,8 @@ TEST(Maps, HugePagesThatWereAskedForAreRefused) {
   EXPECT_EQ(answer("rw-s 00000000 00:0f 32769                      /SYSV00000000 (deleted)"),
             "in memory that may be shared with other processes at 0x700000001000 (/SYSV00000000 (deleted))");
   EXPECT_EQ(answer("rw-p 00000000 00:0f 4712                       /mnt/huge/a"), "in a mapped file at 0x700000001000 (/mnt/huge/a)");
-  EXPECT_EQ(answer("rw-p 00000000 00:0f 4713                       /memfd:large (deleted)"), "in a mapped file at 0x700000001000 (/memfd:large (deleted))");
+  EXPECT_EQ(answer("rw-p 00000000 00:0f 4713                       /memfd:large (deleted)"),
+            "in a mapped file at 0x700000001000 (/memfd:large (deleted))");
 }
 
 /// The text names the first thread's stack, and those of others in old kernels only. Otherwise another thread's stack, or a mapping with
