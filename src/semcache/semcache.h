@@ -103,6 +103,7 @@ struct semcache_statistics_t {
   semcache_traffic between_devices; /**< part of d2d: from one device to another, over the link between them */
   uint64_t peer_launches;         /**< launches that use an array from another device than its own, summed over these arrays */
   semcache_traffic rewritten;     /**< written on the host with the values that the device had */
+  uint64_t hulls;                 /**< uses of strided columns that needed what lies between the columns, too */
 };
 
 /** Returns the library's version: 10000 * major + 100 * minor + patch. A library may be newer than this header. */
@@ -182,8 +183,10 @@ SEMCACHE_C_API void semcache_deallocate(void* address) SEMCACHE_C_NOEXCEPT;
 /**
  * Adopts memory of the program's own (malloc, static, anonymous mmap): from now on it is a tracked host array with the content that it
  * has. Copies of it are lazy as far as whole pages lie in it; the rest at its two ends is copied at each copy. Call
- * semcache_release(address) before it is freed or unmapped. `label` may be null. SEMCACHE_ERROR_USAGE: the range is null or empty,
- * overlaps tracked memory, or is no private readable and writable memory (a stack, a mapped file, shared memory, hugetlb).
+ * semcache_release(address) before it is freed or unmapped. Until then the program must not change the protection of these pages
+ * (mprotect) either, because SemCache would not notice, and stale bytes could be read. `label` may be null. SEMCACHE_ERROR_USAGE: the
+ * range is null or empty, overlaps tracked memory, or is no private readable and writable memory (a stack, a mapped file, shared
+ * memory, hugetlb).
  */
 SEMCACHE_C_API semcache_status semcache_adopt(void* address, size_t bytes, const char* label) SEMCACHE_C_NOEXCEPT;
 /**

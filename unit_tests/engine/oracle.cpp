@@ -371,25 +371,32 @@ void Oracle::copy_with_edges() {
   };
   const std::uint64_t most = std::min(to.size(), from.size());
   if (most == 0) return;
-  std::uint64_t width = 1 + random_.below(most), columns = 1, pitch = width;
+  std::uint64_t width = 1 + random_.below(most), columns = 1, to_pitch = width, from_pitch = width;
   if (random_.chance(25) && most > 400) {
     width = 1 + random_.below(random_.chance(50) ? 64 : most / 4);
-    pitch = width + random_.below(random_.chance(50) ? 64 : most / 4);
-    columns = std::min<std::uint64_t>(1 + (most - width) / pitch, options_.failures == Failures::in_turn ? 6 : 100);
+    const auto any_pitch = [&] { return width + random_.below(random_.chance(50) ? 64 : most / 4); };
+    to_pitch = from_pitch = any_pitch();
+    if (random_.chance(40)) from_pitch = any_pitch();
+    columns = std::min<std::uint64_t>(1 + (most - width) / std::max(to_pitch, from_pitch), options_.failures == Failures::in_turn ? 6 : 100);
   }
-  const std::uint64_t hull = (columns - 1) * pitch + width;
-  const auto place = [&](const Part& p) { return random_.chance(30) ? 0 : random_.below(p.size() - hull + 1); };
-  const std::uint64_t to_at = place(to), from_at = place(from);
-  note("copy " + std::to_string(columns) + " columns of " + std::to_string(width) + " bytes, " + std::to_string(pitch) + " apart, to " +
-       std::to_string(to.size()) + (to.with_edges ? " adopted" : "") + "@" + std::to_string(to_at) + " from " +
-       std::to_string(from.size()) + (from.with_edges ? " adopted" : "") + "@" + std::to_string(from_at));
+  const auto place = [&](const Part& p, std::uint64_t pitch) {
+    const std::uint64_t hull = (columns - 1) * pitch + width;
+    return random_.chance(30) ? 0 : random_.below(p.size() - hull + 1);
+  };
+  const std::uint64_t to_at = place(to, to_pitch), from_at = place(from, from_pitch);
+  const auto text = [](const Part& p, std::uint64_t at, std::uint64_t pitch) {
+    return std::to_string(p.size()) + (p.with_edges ? " adopted" : "") + "@" + std::to_string(at) + " apart " + std::to_string(pitch);
+  };
+  note("copy " + std::to_string(columns) + " columns of " + std::to_string(width) + " bytes to " + text(to, to_at, to_pitch) + " from " +
+       text(from, from_at, from_pitch));
   std::byte* const target = address(to);
   const std::byte* const source = address(from);
-  const bool done = attempt([&] { machine_->engine().copies.copy(target + to_at, source + from_at, {width, columns, pitch, pitch}); });
+  const bool done = attempt([&] { machine_->engine().copies.copy(target + to_at, source + from_at, {width, columns, to_pitch, from_pitch}); });
   for (std::uint64_t c = 0; c < columns; ++c) {
-    for (std::uint64_t i = c * pitch; i < c * pitch + width; ++i) {
-      to.byte(to_at + i) = from.byte(from_at + i);
-      to.defined(to_at + i) = done ? from.defined(from_at + i) : 0;
+    const std::uint64_t target_column = to_at + c * to_pitch, source_column = from_at + c * from_pitch;
+    for (std::uint64_t i = 0; i < width; ++i) {
+      to.byte(target_column + i) = from.byte(source_column + i);
+      to.defined(target_column + i) = done ? from.defined(source_column + i) : 0;
     }
   }
   to.array->all_defined = false;
@@ -1112,13 +1119,14 @@ void Oracle::copy_columns() {
   const std::string name = "copy " + std::to_string(columns) + " columns of " + std::to_string(width) + " bytes to ";
   const auto column_of = [&](std::uint64_t begin, std::uint64_t pitch, std::uint64_t c) { return ByteRange{begin + c * pitch, begin + c * pitch + width}; };
   if (random_.chance(15)) {  // from, or to, untracked memory
-    std::vector<std::byte> buffer((columns - 1) * from_pitch + width);
-    if (random_.chance(50)) {
-      note(name + "untracked memory from " + text(from, f, here, from_pitch));
-      if (!attempt([&] { machine_->engine().copies.copy(buffer.data(), f->address + here.begin, {width, columns, from_pitch, from_pitch}); })) return;
+    const bool out = random_.chance(50);
+    std::vector<std::byte> buffer((columns - 1) * (out ? to_pitch : from_pitch) + width);
+    if (out) {
+      note(name + "untracked memory, " + std::to_string(to_pitch) + " apart, from " + text(from, f, here, from_pitch));
+      if (!attempt([&] { machine_->engine().copies.copy(buffer.data(), f->address + here.begin, what); })) return;
       machine_->device().check_host_access(buffer.data(), buffer.size(), false);
       for (std::uint64_t c = 0; c < columns; ++c) {
-        check(expect(from), column_of(here.begin, from_pitch, c), buffer.data() + c * from_pitch, "untracked memory");
+        check(expect(from), column_of(here.begin, from_pitch, c), buffer.data() + c * to_pitch, "untracked memory");
       }
       return;
     }

@@ -236,6 +236,54 @@ TEST_P(Blocks, HaveBordersInTheMiddleOfCopies) {
   p.engine().buffers.give(buffer);
 }
 
+/// Columns of a matrix, as a subview is, that lie across borders; one of their blocks leaves for another use.
+TEST_P(Blocks, HaveBordersInTheMiddleOfColumns) {
+  InBlocks p(GetParam());
+  Memory& d = p.written_by_host(18 * block, 1);
+  Memory& h = p.host_of(d);
+  const std::uint64_t pitch = 3 * block / 4;
+  const Region part(pitch + block / 8, block / 2, 8, pitch), other(12 * pitch + block / 8, block / 2, 2, pitch);
+  const Counters before = p.counters();
+  const auto h2d = [&] { return p.counters().h2d.bytes - before.h2d.bytes; };
+  const auto d2h = [&] { return p.counters().d2h.bytes - before.d2h.bytes; };
+
+  p.use(d, part, Access::read_write, 2);
+  EXPECT_EQ(h2d(), part.size());
+  EXPECT_EQ(p.mapped(d), 7 * block);
+  p.use(d, other, Access::read_write, 3);
+  EXPECT_EQ(p.counters().evictions - before.evictions, 1u) << "nine blocks where eight fit";
+  EXPECT_EQ(h2d(), part.size() + other.size());
+  EXPECT_EQ(d2h(), block / 8) << "what the part has in the block that left";
+  EXPECT_FALSE(d.blocks.mapped(ByteRange{block - 10, block}));
+
+  for (std::uint64_t c = 0; c < part.columns; ++c) {
+    p.expect_host(h, part.column(c), 2);
+    p.expect_host(h, {part.column(c).begin - 100, part.column(c).begin}, 1);
+    p.expect_host(h, {part.column(c).end, part.column(c).end + 100}, 1);
+  }
+  for (std::uint64_t c = 0; c < other.columns; ++c) p.expect_host(h, other.column(c), 3);
+  EXPECT_EQ(d2h(), part.size() + other.size()) << "each byte once, whether its block was there or not";
+  p.use(d, part);
+  EXPECT_EQ(h2d(), part.size() + other.size() + block / 8);
+
+  // The copy of the part to a matrix that has no more rows, and back to other columns of the first one.
+  Memory& compact = p.on_device(part.size());
+  p.engine().copies.copy(compact.address, d.address + part.begin, {part.width, part.columns, part.width, pitch});
+  const std::uint64_t elsewhere = 15 * pitch + block / 8;
+  p.engine().copies.copy(d.address + elsewhere, compact.address, {part.width, part.columns, pitch, part.width});
+  for (std::uint64_t c = 0; c < part.columns; ++c) {
+    const ByteRange from = part.column(c);
+    const auto expect_copy = [&](Memory& m, std::uint64_t at) {
+      const std::vector<std::byte> seen = p.device_content(&streams[0], m, {at, at + part.width});
+      for (std::uint64_t i = 0; i < part.width; ++i) ASSERT_EQ(seen[i], Machine::mix(2, from.begin + i)) << "column " << c << ", row " << i;
+    };
+    expect_copy(compact, c * part.width);
+    expect_copy(d, elsewhere + c * pitch);
+    p.expect_part(d, {elsewhere + c * pitch - 100, elsewhere + c * pitch}, 1);
+  }
+  EXPECT_LE(p.engine().state().home().memory->mapped_bytes(), budget * block);
+}
+
 TEST_P(Blocks, HaveBordersInTheMiddleOfDigests) {
   Machine::Options o = InBlocks::options(GetParam());
   o.engine.check_writes = true;

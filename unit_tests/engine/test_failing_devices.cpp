@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-/// Every call of the second of three devices fails once, in each operation that needs that device: the error names the device, no content
+/// Every call of each of three devices fails once, in each operation that needs that device: the error names the device, no content
 /// changes, and the same operation then succeeds.
 namespace semcache::fakes {
 namespace {
@@ -100,18 +100,21 @@ Three::Options checking_writes() {
   o.engine.check_writes = true;
   return o;
 }
-/// The second device has room for two arrays and no more.
-Three::Options full() {
+/// The device has room for two arrays and no more.
+Three::Options full(std::uint32_t device) {
   Three::Options o = three();
-  const std::uint64_t two = 2 * round_up(size, o.device.granularity_bytes);
-  o.engine.device_budgets = {4u << 20, two, 4u << 20};
+  o.engine.device_budgets = std::vector<std::uint64_t>(3, 4u << 20);
+  o.engine.device_budgets[device] = 2 * round_up(size, o.device.granularity_bytes);
   return o;
 }
+std::string text_of(std::uint32_t device) { return "device " + std::to_string(device); }
 
-const std::vector<Case>& cases() {
-  const auto from_host = [](Three& p) {
+/// Returns operations that need `device`, some of them beside one or two of the others.
+std::vector<Case> cases(std::uint32_t device) {
+  const std::uint32_t next = (device + 1) % 3, last = (device + 2) % 3;
+  const auto from_host = [device](Three& p) {
     p.h = &p.mirror(1);
-    p.b = &p.on_device(size, 1);
+    p.b = &p.on_device(size, device);
     p.becomes(*p.b, *p.h);
   };
   const auto from_device = [](std::uint32_t source, std::uint32_t target) {
@@ -121,40 +124,40 @@ const std::vector<Case>& cases() {
       p.becomes(*p.b, *p.a);
     };
   };
-  const auto to_host = [](Three& p) {
-    p.b = &p.on_device(size, 1);
+  const auto to_host = [device](Three& p) {
+    p.b = &p.on_device(size, device);
     p.h = &p.mirror(1, p.b);
     p.overwrite(*p.b, 2);
     p.content[p.h] = Three::written(2);
   };
-  const auto use_on = [](std::uint32_t device) { return [=](Three& p) { p.use(*p.b, device); }; };
+  const auto use_on = [](std::uint32_t user) { return [=](Three& p) { p.use(*p.b, user); }; };
   const auto read_on_host = [](Three& p) { p.engine().access(*p.h, p.h->all(), Access::read); };
   const auto nothing = [](Three&) {};
-  static const std::vector<Case> all{
-      {"an allocation", three(), nothing, [](Three& p) { (void)p.on_device(size, 1); }},
-      {"the first kernel on a stream", three(), nothing, [](Three& p) { (void)p.queue(&keys[3], 1); }},
-      {"a kernel that needs the host's content", three(), from_host, use_on(1)},
-      {"the same, staged", staged(), from_host, use_on(1)},
-      {"a kernel that needs another device's content", three(), from_device(0, 1), use_on(1)},
-      {"a kernel of another device that needs its content", three(), from_device(1, 2), use_on(2)},
-      {"to it without peer access", apart(), from_device(0, 1), use_on(1)},
-      {"from it without peer access", apart(), from_device(1, 2), use_on(2)},
-      {"a kernel of another device that uses its array", three(), from_host, use_on(2)},
+  return {
+      {"an allocation", three(), nothing, [device](Three& p) { (void)p.on_device(size, device); }},
+      {"the first kernel on a stream", three(), nothing, [device](Three& p) { (void)p.queue(&keys[3], device); }},
+      {"a kernel that needs the host's content", three(), from_host, use_on(device)},
+      {"the same, staged", staged(), from_host, use_on(device)},
+      {"a kernel that needs another device's content", three(), from_device(last, device), use_on(device)},
+      {"a kernel of another device that needs its content", three(), from_device(device, next), use_on(next)},
+      {"to it without peer access", apart(), from_device(last, device), use_on(device)},
+      {"from it without peer access", apart(), from_device(device, next), use_on(next)},
+      {"a kernel of another device that uses its array", three(), from_host, use_on(next)},
       {"a kernel that needs a fill", three(),
-       [](Three& p) {
-         p.b = &p.on_device(size, 1);
+       [device](Three& p) {
+         p.b = &p.on_device(size, device);
          p.fill(*p.b, 9);
          p.content[p.b] = [](std::uint64_t) { return std::byte{9}; };
        },
-       use_on(1)},
-      {"a kernel that overwrites what another device wants", three(), from_device(1, 2), [](Three& p) { p.overwrite(*p.a, 3); }},
-      {"a kernel for which another array must leave", full(),
-       [](Three& p) {
-         p.a = &p.array(1, 1);
-         p.b = &p.array(1, 2);
+       use_on(device)},
+      {"a kernel that overwrites what another device wants", three(), from_device(device, next), [](Three& p) { p.overwrite(*p.a, 3); }},
+      {"a kernel for which another array must leave", full(device),
+       [device](Three& p) {
+         p.a = &p.array(device, 1);
+         p.b = &p.array(device, 2);
          p.h = &p.mirror(3);
          p.becomes(*p.a, *p.h);
-         p.a = &p.on_device(size, 1);
+         p.a = &p.on_device(size, device);
        },
        [](Three& p) { p.overwrite(*p.a, 4); }},
       {"a read of the host", three(), to_host, read_on_host},
@@ -171,32 +174,31 @@ const std::vector<Case>& cases() {
          p.content[p.b] = p.content[p.h] = [](std::uint64_t) { return std::byte{7}; };
        }},
       {"columns", three(),
-       [](Three& p) {
+       [device](Three& p) {
          p.h = &p.mirror(1);
-         p.b = &p.array(1, 2);
+         p.b = &p.array(device, 2);
        },
-       [](Three& p) {
+       [device](Three& p) {
          p.engine().copies.copy(p.b->address, p.h->address, Columns{page / 2, 5, page, page});
          p.content[p.b] = [](std::uint64_t i) { return Machine::mix(i < 5 * page && i % page < page / 2 ? 1 : 2, i); };
-         p.use(*p.b, 1);
+         p.use(*p.b, device);
        }},
       {"a kernel that may write, whose writes are checked", checking_writes(), from_host, [](Three& p) { p.overwrite(*p.b, 2); }},
       {"a read of the host behind a kernel of other code", three(),
-       [to_host](Three& p) {
+       [to_host, device](Three& p) {
          to_host(p);
          p.engine().foreign_uses.native_capture(*p.b, timeline::Mode::writes);
-         p.device().launch(stream(1), {}, [] {});
+         p.device().launch(stream(device), {}, [] {});
        },
        read_on_host},
   };
-  return all;
 }
 
-/// Runs the operation, whose k-th call of the second device fails. Returns false if it makes fewer calls.
-bool run_with_failure(const Case& c, std::uint64_t k, bool once_more, std::set<std::string>& failed) {
+/// Runs the operation, whose k-th call of the device fails. Returns false if it makes fewer calls.
+bool run_with_failure(const Case& c, std::uint32_t device, std::uint64_t k, bool once_more, std::set<std::string>& failed) {
   Three p(c.options);
   c.prepare(p);
-  p.device().fail_call(k, FakeDevice::call_all, 1);
+  p.device().fail_call(k, FakeDevice::call_all, device);
   std::string error;
   try {
     c.operation(p);
@@ -207,7 +209,7 @@ bool run_with_failure(const Case& c, std::uint64_t k, bool once_more, std::set<s
   p.device().fail_call(0, 0);
   SCOPED_TRACE(p.device().failed + " fails: " + (error.empty() ? "no error" : error));
   EXPECT_TRUE(happened || error.empty());
-  EXPECT_TRUE(error.empty() || error.find("device 1") != std::string::npos);
+  EXPECT_TRUE(error.empty() || error.find(text_of(device)) != std::string::npos);
   p.engine().audit();
   if (!error.empty()) failed.insert(p.device().failed);
   if (!error.empty() && once_more) {
@@ -217,44 +219,55 @@ bool run_with_failure(const Case& c, std::uint64_t k, bool once_more, std::set<s
   return happened;
 }
 
-TEST(FailingDevices, EachCallOfTheSecondDeviceFailsOnce) {
+/// The first device page-locks the host's pages for all; where it refuses, copies pass through staging, without an error.
+void expect_each_call_survived(std::uint32_t device) {
   std::set<std::string> failed;
-  for (const Case& c : cases()) {
+  for (const Case& c : cases(device)) {
     SCOPED_TRACE(c.name);
     for (std::uint64_t k = 1;; ++k) {
       SCOPED_TRACE(k);
-      const bool happened = run_with_failure(c, k, false, failed);
-      if (!happened || HasFailure()) break;
-      (void)run_with_failure(c, k, true, failed);
+      const bool happened = run_with_failure(c, device, k, false, failed);
+      if (!happened || testing::Test::HasFailure()) break;
+      (void)run_with_failure(c, device, k, true, failed);
     }
-    if (HasFailure()) return;
+    if (testing::Test::HasFailure()) return;
   }
-  // The first device page-locks the host's pages for all.
   const std::set<std::string> all{"adopt_queue", "allocate_staging", "complete", "copy_from_device", "copy_to_device", "copy_within_device", "digest",
                                   "fill", "map", "record", "synchronize", "synchronize_device", "synchronize_queue", "wait"};
   EXPECT_EQ(failed, all) << "calls that an operation has not survived";
 }
 
+TEST(FailingDevices, EachCallOfTheFirstDeviceFailsOnce) { expect_each_call_survived(0); }
+TEST(FailingDevices, EachCallOfTheSecondDeviceFailsOnce) { expect_each_call_survived(1); }
+TEST(FailingDevices, EachCallOfTheThirdDeviceFailsOnce) { expect_each_call_survived(2); }
+
+/// Makes an engine while the k-th call of the device fails. Returns false if it makes fewer calls.
+bool make_engine_with_failure(std::uint32_t device, std::uint64_t k) {
+  const auto found = [](const std::string& text) { ADD_FAILURE() << text; };
+  std::vector<std::unique_ptr<device::Device>> devices;
+  auto home = std::make_unique<FakeDevice>(FakeDevice::Options(), found);
+  FakeDevice& world = *home;
+  devices.push_back(std::move(home));
+  while (devices.size() < 3) devices.push_back(std::make_unique<FakePeer>(world));
+  trace::Recorder recorder;
+  world.fail_call(k, FakeDevice::call_all, device);
+  try {
+    engine::Engine made(std::move(devices), std::make_unique<FakePlatform>(FakePlatform::Options(), found), recorder, {});
+    EXPECT_TRUE(world.failure_pending());
+    return false;
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(text_of(device)), std::string::npos) << e.what();
+    return true;
+  }
+}
+
 /// Queues of its own, and what an engine asks a device while it is made.
 TEST(FailingDevices, EachCallWhileAnEngineIsMade) {
-  for (std::uint64_t k = 1;; ++k) {
-    SCOPED_TRACE(k);
-    const auto found = [](const std::string& text) { ADD_FAILURE() << text; };
-    std::vector<std::unique_ptr<device::Device>> devices;
-    auto home = std::make_unique<FakeDevice>(FakeDevice::Options(), found);
-    FakeDevice& world = *home;
-    devices.push_back(std::move(home));
-    while (devices.size() < 3) devices.push_back(std::make_unique<FakePeer>(world));
-    trace::Recorder recorder;
-    world.fail_call(k, FakeDevice::call_all, 1);
-    try {
-      engine::Engine made(std::move(devices), std::make_unique<FakePlatform>(FakePlatform::Options(), found), recorder, {});
-      EXPECT_TRUE(world.failure_pending());
-      EXPECT_GT(k, 3u) << "no queue was made";
-      return;
-    } catch (const Error& e) {
-      EXPECT_NE(std::string(e.what()).find("device 1"), std::string::npos) << e.what();
-    }
+  for (std::uint32_t device = 0; device < 3; ++device) {
+    SCOPED_TRACE(device);
+    std::uint64_t k = 1;
+    while (make_engine_with_failure(device, k)) ++k;
+    EXPECT_GT(k, 3u) << "no queue was made";
   }
 }
 

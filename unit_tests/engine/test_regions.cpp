@@ -36,6 +36,7 @@ struct Matrix : Program {
   [[nodiscard]] std::size_t extents(const Memory& m) { return engine().state().directory.wanted(m.datum).extent_count(); }
   [[nodiscard]] std::uint64_t h2d() { return counters().h2d.bytes - before.h2d.bytes; }
   [[nodiscard]] std::uint64_t d2h() { return counters().d2h.bytes - before.d2h.bytes; }
+  [[nodiscard]] std::uint64_t hulls() { return counters().hulls; }
   /// Expects that rows [first, last) have the content of write `part`, and the other rows that of write `rest`.
   void expect_rows(Memory& m, std::uint64_t first, std::uint64_t last, std::uint64_t part, std::uint64_t rest) {
     std::vector<std::byte> seen(m.bytes);
@@ -74,6 +75,7 @@ TEST(Regions, HalfOfTheRowsIsOneExtentAndMovesItsBytesAlone) {
   EXPECT_EQ(p.extents(p.h), 2u);
   p.expect_rows(p.h, 0, page, 3, 2);
   EXPECT_EQ(p.d2h(), page * 20);
+  EXPECT_EQ(p.hulls(), 0u);
 }
 
 TEST(Regions, AfterAWriteOnTheHostItsPageCrosses) {
@@ -105,6 +107,7 @@ TEST(Regions, ATilingIsAnExtentForEachTile) {
     ASSERT_EQ(seen[k], Machine::mix(from_host ? 2 : 1, k));
   }
   EXPECT_EQ(p.h2d(), p.d.bytes / 2);
+  EXPECT_EQ(p.hulls(), 0u);
 }
 
 TEST(Regions, OfLeadingDimensionsThatArePagesOrNot) {
@@ -199,15 +202,33 @@ TEST(Regions, ManyColumnsOfAForeignPitchAreWrittenAsTheirHull) {
   Matrix p(64, 200);
   for (std::uint64_t i = 0; i < 40; ++i) p.copy_part(p.d, p.h, i, i + 1, i * 2, 100);  // the maps are cut too often for another shape
   const std::vector<std::byte> was = p.device_content(&stream, p.d);
+  EXPECT_EQ(p.hulls(), 0u) << "few columns at a time";
 
   std::vector<std::byte> plain(90 * 100);
   for (std::uint64_t i = 0; i < plain.size(); ++i) plain[i] = Machine::mix(7, i);
   p.engine().copies.copy(p.d.address + 5, plain.data(), Columns{30, 90, 90, 100});
+  EXPECT_EQ(p.hulls(), 1u);
+  EXPECT_EQ(p.recorder().of(p.d.label).hulls, 1u);
 
   const std::vector<std::byte> seen = p.device_content(&stream, p.d);
   for (std::uint64_t i = 0; i < p.d.bytes; ++i) {
     const bool in = i >= 5 && i < 5 + 90 * 90 && (i - 5) % 90 < 30;
     ASSERT_EQ(seen[i], in ? Machine::mix(7, (i - 5) / 90 * 100 + (i - 5) % 90) : was[i]) << i;
+  }
+}
+
+TEST(Regions, ALaunchOfManyColumnsOfAForeignPitchUsesTheirHull) {
+  Matrix p(64, 200);
+  for (std::uint64_t i = 0; i < 40; ++i) p.copy_part(p.d, p.h, i, i + 1, i * 2, 100);
+  const std::vector<std::byte> was = p.device_content(&stream, p.d);
+  for (const std::uint64_t columns : {64u, 65u}) {
+    const Region used(5, 30, columns, 90);
+    p.launch_parts(&stream, {{&p.d, used, Access::overwrite}}, 7);
+    EXPECT_EQ(p.hulls(), columns > 64 ? 1u : 0u) << columns;
+    const std::vector<std::byte> seen = p.device_content(&stream, p.d);
+    for (std::uint64_t i = 0; i < p.d.bytes; ++i) {
+      ASSERT_EQ(seen[i], i >= used.begin && i < used.end() && (i - 5) % 90 < 30 ? Machine::mix(7, i) : was[i]) << i;
+    }
   }
 }
 

@@ -29,7 +29,7 @@ TRAFFIC = (
     "between_devices",
     "rewritten",
 )
-EVENTS = ("host_faults", "evictions", "opened", "exposed", "unannounced", "uncaptured", "changed", "peer_launches")
+EVENTS = ("host_faults", "evictions", "opened", "exposed", "unannounced", "uncaptured", "changed", "peer_launches", "hulls")
 
 
 def counters(**figures):

@@ -75,6 +75,7 @@ TEST(Recorder, EventsCountForTotalAndLabel) {
   recorder.count(Event::unannounced, b);
   recorder.count(Event::uncaptured, b);
   recorder.count(Event::changed, b);
+  recorder.count(Event::hulls, b);
   recorder.count(Event::host_faults, {});  // an address without a label still counts
   recorder.launch();
   recorder.launch();
@@ -98,6 +99,7 @@ TEST(Recorder, EventsCountForTotalAndLabel) {
   EXPECT_EQ(find(s.labels, "B")->unannounced, 1u);
   EXPECT_EQ(find(s.labels, "B")->uncaptured, 1u);
   EXPECT_EQ(find(s.labels, "B")->changed, 1u);
+  EXPECT_EQ(find(s.labels, "B")->hulls, 1u);
   EXPECT_EQ(find(s.labels, "B")->host_faults, 1u);
   EXPECT_EQ(find(s.labels, "B")->evictions, 1u);
   EXPECT_EQ(recorder.of(a).host_faults, 2u);

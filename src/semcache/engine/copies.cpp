@@ -471,6 +471,7 @@ void Copies::meet(Transaction& t, const Kept& array, const Region& range, Access
 void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, const Columns& what) {
   const Region range = what.to(position);
   const Requirement written = overwritten(to, range);
+  shapes_.count_hull(to, range, written.range);
   const Kept kept(to);
   timeline::Work work;
   plan::End source = elsewhere(s_.foreign_space_at(from), from, &work);
@@ -528,6 +529,7 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
 void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                       const Columns& what) {
   const Requirement written = overwritten(to, what.to(to_position));
+  shapes_.count_hull(to, what.to(to_position), written.range);
   const Region from_range = what.from(from_position);
   const bool one_array = are_two_sides(to, from);
   const bool noted_at_the_end = one_array || written.mode != Access::overwrite;

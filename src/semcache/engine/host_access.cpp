@@ -305,7 +305,12 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   if (kind == FaultKind::unknown) kind = now == Protection::none ? FaultKind::read : FaultKind::write;
   if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) {
     // Another thread's fault has opened the page meanwhile, or the program has protected its own memory.
-    return m.adopted && s_.platform->protection_at(address) < now ? FaultResult::not_ours : FaultResult::served;
+    if (!m.adopted || s_.platform->protection_at(address) >= now) return FaultResult::served;
+    if (!std::exchange(warned_protected_, true)) {
+      base::raw_log("the program has closed a page of the adopted memory '%s' at %p itself (mprotect). SemCache does not notice such changes, "
+                    "and stale bytes may be read where it opens pages. Call semcache_release before", s_.name(m), static_cast<const void*>(address));
+    }
+    return FaultResult::not_ours;
   }
   s_.recorder.count(trace::Event::host_faults, m.label);
   m.read_habit.read();

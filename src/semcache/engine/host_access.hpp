@@ -4,6 +4,8 @@
 
 #include <semcache/engine/launches.hpp>
 
+#include <utility>
+
 namespace semcache::engine {
 
 /// Serves accesses by the host's processors: page faults, announcements, and settling. It also keeps below the kernel's limit on
@@ -87,6 +89,7 @@ class HostAccess : Parts {
   DeviceFault last_faults_[2];       ///< the fault that was served last, and the one before it
   unsigned alternating_faults_ = 0;  ///< so many times the same two faults came in turn
   bool warned_open_ = false;
+  bool warned_protected_ = false;
   std::atomic<bool> process_ends_{false};
 };
 

@@ -51,6 +51,10 @@ Requirement Shapes::fitting(Memory& m, const Region& region, Access mode) {
   return {&m, region.hull(), mode == Access::overwrite ? Access::read_write : mode};
 }
 
+void Shapes::count_hull(const Memory& m, const Region& columns, const Region& used) noexcept {
+  if (!columns.is_range() && used != columns && (used.is_range() || m.part)) s_.recorder.count(trace::Event::hulls, m.label);
+}
+
 /// Returns the bytes of the array on the pages of a region: columns, where they begin a whole number of pages apart and leave pages between
 /// them.
 Region Shapes::pages_of(const Memory& m, const Region& r) const {
@@ -64,12 +68,14 @@ Region Shapes::pages_of(const Memory& m, const Region& r) const {
 void Shapes::fit(Transaction& t, Requirement& part) {
   Memory& m = *part.memory;
   if (is_no_array(m)) return;  // `begin_launch` reports it
+  const Region asked = part.range;
   if (m.part) {  // its pages are nobody else's, and it has no bytes between its columns
     shape(m, part.range);
     if (part.range.columns <= most_pieces || s_.directory.held(m.slot).takes(part.range)) return;
     const Region all = m.layout.is_range() ? Region(part.range.hull()) : m.layout;
     if (all != part.range && part.mode == Access::overwrite) part.mode = Access::read_write;
     part.range = all;
+    count_hull(m, asked, all);
     return;
   }
   part = fitting(m, part.range, part.mode);
@@ -86,6 +92,7 @@ void Shapes::fit(Transaction& t, Requirement& part) {
     part.range = pages;
     shape(m, pages);
   }
+  count_hull(m, asked, part.range);
   if (part.range.size() < m.bytes) keep_maps_short(t, m);
 }
 

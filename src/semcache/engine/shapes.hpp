@@ -23,6 +23,8 @@ class Shapes : Parts {
   /// Returns what a use needs, and what it is noted to have used: the region, if the array's maps have its shape or its columns are few;
   /// otherwise the hull, with the content that lies between the columns.
   [[nodiscard]] Requirement fitting(Memory& memory, const Region& region, Access mode);
+  /// Counts a use of columns that needs more than these: `used` is their hull, or all of the part that an array is.
+  void count_hull(const Memory& memory, const Region& columns, const Region& used) noexcept;
   /// Replaces a part of a launch's operand by what the use needs: `fitting`, and where device memory is guarded the pages on which the
   /// bytes lie, because they are open for other code, too, while the launch runs.
   void fit(Transaction& transaction, Requirement& part);

@@ -25,7 +25,8 @@ namespace semcache::trace {
   X(write_through) X(read_ahead) X(unchanged) X(written_back) X(write_ahead) X(read_ahead_lost) X(between_devices)  \
   X(rewritten)
 /// The fields without bytes that labels and call sites have.
-#define SEMCACHE_EVENTS(X) X(host_faults) X(evictions) X(opened) X(exposed) X(unannounced) X(uncaptured) X(changed) X(peer_launches)
+#define SEMCACHE_EVENTS(X) \
+  X(host_faults) X(evictions) X(opened) X(exposed) X(unannounced) X(uncaptured) X(changed) X(peer_launches) X(hulls)
 
 #define SEMCACHE_NAME(name) name,
 enum class Kind : std::uint8_t { SEMCACHE_TRAFFIC(SEMCACHE_NAME) };
@@ -33,11 +34,11 @@ enum class Kind : std::uint8_t { SEMCACHE_TRAFFIC(SEMCACHE_NAME) };
 /// counts uses that the program neither captured nor announced and that were noticed before they took place, and `uncaptured` those
 /// of them that took place while a kernel of semcache::Exec ran. `changed` counts arrays that were captured as writable and that
 /// SEMCACHE_CHECK_WRITES=1 found changed. `peer_launches` counts, for each array, the launches that use it from another device than
-/// its own.
+/// its own. `hulls` counts uses of strided columns that needed what lies between the columns, too.
 enum class Event : std::uint8_t { SEMCACHE_EVENTS(SEMCACHE_NAME) };
 #undef SEMCACHE_NAME
 inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::rewritten) + 1;
-inline constexpr std::size_t events = static_cast<std::size_t>(Event::peer_launches) + 1;
+inline constexpr std::size_t events = static_cast<std::size_t>(Event::hulls) + 1;
 
 struct RecorderOptions {
   bool call_sites = false;               ///< count per statement of the program (SEMCACHE_REPORT is set)

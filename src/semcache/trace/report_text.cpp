@@ -107,6 +107,7 @@ std::string totals_table(const Counters& c) {
          ", open mirrors " + std::to_string(c.opened) + ", unannounced uses " + std::to_string(c.unannounced) + " (in kernels of " +
          "semcache::Exec " + std::to_string(c.uncaptured) + ")";
   if (c.peer_launches > 0) out += ", uses from another device's launches " + std::to_string(c.peer_launches);
+  if (c.hulls > 0) out += ", strided uses with what lies between " + std::to_string(c.hulls);
   out += "\n";
   return out;
 }

@@ -24,7 +24,18 @@ TRAFFIC = (
     "rewritten",
     "written_back",
 )
-EVENTS = ("host_faults", "evictions", "opened", "unannounced", "peer_launches", "launches", "unknown_launches", "native_captures", "device_waits")
+EVENTS = (
+    "host_faults",
+    "evictions",
+    "opened",
+    "unannounced",
+    "peer_launches",
+    "hulls",
+    "launches",
+    "unknown_launches",
+    "native_captures",
+    "device_waits",
+)
 LINKS = ("h2d", "d2h", "between_devices")
 
 

@@ -18,6 +18,7 @@
 #include <iterator>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace semcache::platform {
 namespace {
@@ -186,28 +187,7 @@ std::string LinuxPlatform::why_not_adoptable(const std::byte* address, std::uint
   if (is_on_this_stack(begin, end)) return "on a stack";
   std::string maps;
   if (!detail::read_maps(maps)) return "in memory of which nothing is known, because /proc/self/maps cannot be read";
-  std::uintptr_t expected = begin;
-  for (std::size_t line = 0, behind = 0; line < maps.size() && expected < end; line = behind) {
-    behind = std::min(maps.find('\n', line), maps.size() - 1) + 1;
-    maps[behind - 1] = '\0';  // sscanf reads a text to its end before it begins
-    unsigned long long first = 0, last = 0, inode = 0;
-    char access[5] = "", name[256] = "";
-    if (std::sscanf(maps.c_str() + line, "%llx-%llx %4s %*s %*s %llu%*[ ]%255[^\n]", &first, &last, access, &inode, name) < 4) break;
-    if (last <= expected) continue;
-    if (first > expected) break;
-    const std::string called = name[0] != '\0' ? std::string(" (") + name + ")" : "";
-    const std::string there = " at " + base::text_of(pointer(expected)) + called;
-    if (std::strncmp(name, "[stack", 6) == 0) return "on a stack";
-    if (std::strstr(name, "hugepage") != nullptr && inode != 0) return "in huge pages that were asked for (hugetlb)" + there;
-    if (access[3] != 'p') return "in memory that may be shared with other processes" + there;
-    if (access[0] != 'r' || access[1] != 'w') return "in memory that cannot be read and written" + there;
-    if (access[2] == 'x') return "in memory that may be executed" + there;
-    if (inode != 0 && !is_data_of_object(std::max<std::uintptr_t>(first, begin), std::min<std::uintptr_t>(last, end))) {
-      return "in a mapped file" + there;
-    }
-    expected = last;
-  }
-  return expected < end ? std::string("where nothing is mapped, at ") + base::text_of(pointer(expected)) : std::string();
+  return detail::why_not_adoptable(std::move(maps), begin, end, is_data_of_object);
 }
 
 void LinuxPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {

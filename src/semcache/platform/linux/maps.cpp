@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/platform/linux/maps.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <utility>
 
 namespace semcache::platform::detail {
 
@@ -71,6 +75,31 @@ bool read_maps(std::string& text) {
     if (n <= 0) return n == 0;
     text.append(buffer, static_cast<std::size_t>(n));
   }
+}
+
+std::string why_not_adoptable(std::string maps, std::uintptr_t begin, std::uintptr_t end,
+                              const std::function<bool(std::uintptr_t, std::uintptr_t)>& is_data) {
+  std::uintptr_t expected = begin;
+  for (std::size_t line = 0, behind = 0; line < maps.size() && expected < end; line = behind) {
+    behind = std::min(maps.find('\n', line), maps.size() - 1) + 1;
+    maps[behind - 1] = '\0';  // sscanf reads a text to its end before it begins
+    unsigned long long first = 0, last = 0, inode = 0;
+    char access[5] = "", name[256] = "";
+    if (std::sscanf(maps.c_str() + line, "%llx-%llx %4s %*s %*s %llu%*[ ]%255[^\n]", &first, &last, access, &inode, name) < 4) break;
+    if (last <= expected) continue;
+    if (first > expected) break;
+    const std::string called = name[0] != '\0' ? std::string(" (") + name + ")" : "";
+    const std::string there = " at " + base::text_of(base::pointer(expected)) + called;
+    const bool is_file = inode != 0 && !is_data(std::max<std::uintptr_t>(first, begin), std::min<std::uintptr_t>(last, end));
+    if (std::strncmp(name, "[stack", 6) == 0) return "on a stack";
+    if (is_file && std::strstr(name, "hugepage") != nullptr) return "in huge pages that were asked for (hugetlb)" + there;
+    if (access[3] != 'p') return "in memory that may be shared with other processes" + there;
+    if (access[0] != 'r' || access[1] != 'w') return "in memory that cannot be read and written" + there;
+    if (access[2] == 'x') return "in memory that may be executed" + there;
+    if (is_file) return "in a mapped file" + there;
+    expected = last;
+  }
+  return expected < end ? std::string("where nothing is mapped, at ") + base::text_of(base::pointer(expected)) : std::string();
 }
 
 }  // namespace semcache::platform::detail

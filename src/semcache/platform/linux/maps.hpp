@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 
 namespace semcache::platform::detail {
@@ -25,6 +26,11 @@ struct Mapping {
 
 /// Reads all of /proc/self/maps. Returns false where that is impossible. @throws std::bad_alloc
 [[nodiscard]] bool read_maps(std::string& text);
+
+/// Tells by the text of /proc/self/maps why the pages of [begin, end) must not be protected, as `Platform::why_not_adoptable` does, but
+/// for the stacks that the text does not name. @param is_data  tells whether [first, last) is static data of the program or of a library
+[[nodiscard]] std::string why_not_adoptable(std::string maps, std::uintptr_t begin, std::uintptr_t end,
+                                            const std::function<bool(std::uintptr_t first, std::uintptr_t last)>& is_data);
 
 /// A range of addresses that a signal handler may read while it is being replaced. Constant-initialised.
 struct AddressRange {
