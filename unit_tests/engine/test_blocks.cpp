@@ -246,14 +246,22 @@ TEST_P(Blocks, HaveBordersInTheMiddleOfColumns) {
   const Counters before = p.counters();
   const auto h2d = [&] { return p.counters().h2d.bytes - before.h2d.bytes; };
   const auto d2h = [&] { return p.counters().d2h.bytes - before.d2h.bytes; };
+  // A use of guarded memory takes whole pages, and so more bytes where the columns do not begin and end with one.
+  const bool exact = !p.engine().state().options.device_faults || block / 8 % p.engine().state().page_bytes == 0;
+  const auto expect_bytes = [&](std::uint64_t moved, std::uint64_t expected, const char* what) {
+    EXPECT_GE(moved, expected) << what;
+    if (exact) {
+      EXPECT_EQ(moved, expected) << what;
+    }
+  };
 
   p.use(d, part, Access::read_write, 2);
-  EXPECT_EQ(h2d(), part.size());
+  expect_bytes(h2d(), part.size(), "the part");
   EXPECT_EQ(p.mapped(d), 7 * block);
   p.use(d, other, Access::read_write, 3);
   EXPECT_EQ(p.counters().evictions - before.evictions, 1u) << "nine blocks where eight fit";
-  EXPECT_EQ(h2d(), part.size() + other.size());
-  EXPECT_EQ(d2h(), block / 8) << "what the part has in the block that left";
+  expect_bytes(h2d(), part.size() + other.size(), "both");
+  expect_bytes(d2h(), block / 8, "what the part has in the block that left");
   EXPECT_FALSE(d.blocks.mapped(ByteRange{block - 10, block}));
 
   for (std::uint64_t c = 0; c < part.columns; ++c) {
@@ -262,9 +270,9 @@ TEST_P(Blocks, HaveBordersInTheMiddleOfColumns) {
     p.expect_host(h, {part.column(c).end, part.column(c).end + 100}, 1);
   }
   for (std::uint64_t c = 0; c < other.columns; ++c) p.expect_host(h, other.column(c), 3);
-  EXPECT_EQ(d2h(), part.size() + other.size()) << "each byte once, whether its block was there or not";
+  expect_bytes(d2h(), part.size() + other.size(), "each byte once, whether its block was there or not");
   p.use(d, part);
-  EXPECT_EQ(h2d(), part.size() + other.size() + block / 8);
+  expect_bytes(h2d(), part.size() + other.size() + block / 8, "what had left comes back");
 
   // The copy of the part to a matrix that has no more rows, and back to other columns of the first one.
   Memory& compact = p.on_device(part.size());
