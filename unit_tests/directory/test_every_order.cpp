@@ -9,7 +9,6 @@ namespace {
 
 TEST(Directory, EveryOrderOfFourEventsKeepsEveryValue) { check_every_order(4); }
 TEST(Directory, EveryOrderOfThreeEventsInThreeSpacesKeepsEveryValue) { check_every_order(3, 3); }
-TEST(Directory, EveryOrderOfThreeEventsOfMatricesKeepsEveryValue) { check_every_order(3, 2, of_matrices); }
 
 /// Arrays of 8 to 16 bytes; the second half of the seeds gives some of them shapes, which change now and then.
 TEST(Directory, LongRandomOrdersKeepEveryValueAndTellWhomTheyTouched) {
