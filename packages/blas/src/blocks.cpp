@@ -22,17 +22,9 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 using Records = std::map<std::uintptr_t, Block, std::less<>, OwnNodes<std::pair<const std::uintptr_t, Block>>>;
 
 std::atomic<std::size_t> count{0};
-alignas(Records) unsigned char storage[sizeof(Records)];
-bool made = false;
-
-/// The records, under the lock. They live as long as the process, because blocks are freed after its statics have ended.
-Records& records() noexcept {
-  if (!made) {
-    new (storage) Records;
-    made = true;
-  }
-  return *std::launder(reinterpret_cast<Records*>(storage));
-}
+Lasting<Records> lasting;
+/// The records, under the lock.
+Records& records() noexcept { return lasting.get(); }
 
 std::uintptr_t number(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 

@@ -38,17 +38,9 @@ struct Records {
 };
 
 std::atomic<bool> has_known{false}, has_adopted{false};
-alignas(Records) unsigned char storage[sizeof(Records)];
-bool made = false;
-
-/// The records, under the lock. They live as long as the process.
-Records& records() noexcept {
-  if (!made) {
-    new (storage) Records;
-    made = true;
-  }
-  return *std::launder(reinterpret_cast<Records*>(storage));
-}
+Lasting<Records> lasting;
+/// The records, under the lock.
+Records& records() noexcept { return lasting.get(); }
 
 std::uintptr_t number(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 

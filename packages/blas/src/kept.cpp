@@ -31,17 +31,9 @@ struct Records {
 
 std::atomic<bool> any{false};
 std::atomic<std::uint64_t> served{0};
-alignas(Records) unsigned char storage[sizeof(Records)];
-bool made = false;
-
-/// The records, under the lock. They live as long as the process.
-Records& records() noexcept {
-  if (!made) {
-    new (storage) Records;
-    made = true;
-  }
-  return *std::launder(reinterpret_cast<Records*>(storage));
-}
+Lasting<Records> lasting;
+/// The records, under the lock.
+Records& records() noexcept { return lasting.get(); }
 
 Block take(Records& r, Map<Key, Block>::iterator at) noexcept {
   const Block block = at->second;

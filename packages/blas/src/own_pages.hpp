@@ -88,4 +88,22 @@ struct OwnNodes {
   friend bool operator!=(const OwnNodes&, const OwnNodes&) noexcept { return false; }
 };
 
+/// Records that are made at their first use, under the lock, and live as long as the process, because blocks are freed after its statics have
+/// ended. For objects of static storage alone: no constructor runs at the start, where malloc is called already.
+template <class T>
+class Lasting {
+ public:
+  [[nodiscard]] T& get() noexcept {
+    if (!made_) {
+      new (storage_) T;
+      made_ = true;
+    }
+    return *std::launder(reinterpret_cast<T*>(storage_));
+  }
+
+ private:
+  alignas(T) unsigned char storage_[sizeof(T)];
+  bool made_;  // zero
+};
+
 }  // namespace semcache::blas

@@ -219,7 +219,8 @@ SEMCACHE_API void wait_for_queue(QueueId queue);
 
 /// Returns whether `note_library_call` counts, which is so where a report is written: its text need not be made otherwise. Starts nothing.
 [[nodiscard]] SEMCACHE_API bool reports_library_calls() noexcept;
-/// Counts library calls for the report. @param what  the routine, its shape, how it was cut for the devices, and why  @param times  how many calls. Threads: any.
+/// Counts library calls for the report. Threads: any.
+/// @param what  the routine, its shape, how it was cut for the devices, and why  @param times  how many calls
 SEMCACHE_API void note_library_call(const std::string& what, std::uint64_t times = 1) noexcept;
 
 /// Has a function called at the beginning of each `finalize`, by the thread that calls it, while the runtime still runs: libraries free there what they

@@ -82,7 +82,7 @@ class Queues : base::Uncopied {
   [[nodiscard]] bool of_others(QueueIndex q) const noexcept { return queues_[q].of_others; }
   /// Is the queue a lane of library calls?
   [[nodiscard]] bool of_tasks(QueueIndex q) const noexcept { return queues_[q].of_tasks; }
-  /// Does the engine order the queue's work with all that uses the same bytes? That are transfers and tasks; a program orders its own kernels.
+  /// Does the engine order the queue's work with all that uses the same bytes? It does so for transfers and tasks; a program orders its own kernels.
   [[nodiscard]] bool engine_orders(QueueIndex q) const noexcept { return queues_[q].own || queues_[q].of_tasks; }
   /// May launches be submitted to the queue whose arrays' flags are all that they look at?
   [[nodiscard]] bool relies_on_flags(QueueIndex q) const noexcept {
