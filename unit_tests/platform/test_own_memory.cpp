@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 
 namespace semcache::base {
 namespace {
@@ -85,6 +86,38 @@ TEST_F(OwnMemory, NeighboursKeepTheirContentWhenABlockIsGivenBack) {
   }
   EXPECT_EQ(memory_held(), held);
   EXPECT_TRUE(small.is(1) && one.is(2));
+}
+
+TEST_F(OwnMemory, SmallBlocksOfWholeCacheLinesLieSideBySide) {
+  // Sixteen blocks of 832 bytes, as many as a launch may have operands: a power of two between them would map them to few sets of a cache.
+  std::deque<Taken> blocks;
+  for (int i = 0; i < 16; ++i) blocks.emplace_back(832, 64);
+  int gaps = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(blocks[i].at()) % 64, 0U);
+    blocks[i].fill(static_cast<unsigned char>(i));
+    if (i > 0 && blocks[i].at() - blocks[i - 1].at() != 832) ++gaps;
+  }
+  EXPECT_LE(gaps, 1) << "one slab may have ended meanwhile";
+  for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_TRUE(blocks[i].is(static_cast<unsigned char>(i))) << i;
+}
+
+TEST_F(OwnMemory, SmallBlocksOfAllSizesAreAlignedAndApart) {
+  std::deque<Taken> blocks;
+  const auto take_all = [&] {
+    for (const std::size_t alignment : {8, 16, 32, 64, 128}) {
+      for (std::size_t bytes = 1; bytes <= 1100; bytes += 13) {
+        const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
+        blocks.emplace_back(size, alignment);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(blocks.back().at()) % alignment, 0U) << size;
+        blocks.back().fill(static_cast<unsigned char>(blocks.size()));
+      }
+    }
+  };
+  take_all();
+  blocks.clear();
+  take_all();  // from those that were given back
+  for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_TRUE(blocks[i].is(static_cast<unsigned char>(i + 1))) << i;
 }
 
 TEST_F(OwnMemory, LargeBlocksAreAlignedAsAsked) {

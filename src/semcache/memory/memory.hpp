@@ -58,6 +58,7 @@ struct alignas(64) Memory {
   std::uint32_t writing_launches_at_fetch = 0;             ///< that number when the host last asked for the whole array
   SpaceId space;
   bool live = false;
+  bool part = false;  ///< it has memory for a part of its array only, and is found by no address
   /// Changes when the array is freed, so that anything remembered about the array becomes void.
   std::atomic<std::uint32_t> incarnation{0};
   /// The elements may be or contain views: a view of such a type was seen, or the program has filled the array itself.
@@ -77,7 +78,6 @@ struct alignas(64) Memory {
   std::uint64_t snapshot_bytes = 0;  ///< of a saved copy on a device: the bytes that are mapped, or were asked for when it was made
   std::uint64_t reserved_bytes = 0;  ///< of address space, with at least header_gap_bytes behind the data
   trace::LabelId label;
-  bool part = false;                 ///< it has memory for a part of its array only, and is found by no address
   bool counted_snapshot = false;     ///< `snapshot_bytes` of its bytes are counted in `DeviceMemory::snapshot_bytes`
   bool owns_allocation = false;      ///< a saved copy, or a part, on the host: in memory of the engine's own, whose pages are never protected
   bool from_pool = false;            ///< that memory is page-locked, and goes back to `State::saved_on_host`

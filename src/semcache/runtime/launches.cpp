@@ -26,15 +26,25 @@ void Launch::grow(std::size_t capacity) {
   capacity_ = capacity;
 }
 
+/// Returns a set of one, of 64: different sets tell that two memories are different.
+static std::uint64_t digest_of(const Memory* memory) noexcept {
+  return std::uint64_t{1} << (reinterpret_cast<std::uintptr_t>(memory) / alignof(Memory) % 64);
+}
+
+inline void Launch::append(Operand operand) noexcept {
+  digests_ |= digest_of(operand.memory);
+  pins_[count_++] = operand;
+}
+
 void Launch::add(Operand operand) {
-  for (std::size_t i = 0; i < count_; ++i) {
+  for (std::size_t i = (digests_ & digest_of(operand.memory)) == 0 ? count_ : 0; i < count_; ++i) {
     if (pins_[i].memory == operand.memory) {
       pins_[i].writable = pins_[i].writable || operand.writable;
       return;
     }
   }
   if (count_ == capacity_) grow(2 * capacity_);
-  pins_[count_++] = operand;
+  append(operand);
 }
 
 /// The launches of one thread, and its uses of parts on the host, that are under way or are about to begin.
@@ -172,7 +182,7 @@ void Launch::has_begun(Runtime& r) noexcept {
 /// Begins a launch that may use any array. @param reason  returns the reason as a text; slow, so it is called only when needed
 template <class Reason>
 void Launch::begin_unknown(const char* name, const Reason& reason) {
-  const Call call;
+  const platform::RuntimeScope scope;
   Runtime& r = runtime();
   if (r.recorder.span_log() != nullptr) begin_span(r, name);
   refuse_recording(queue_);
@@ -202,7 +212,7 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
 
 Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads)
     : Holding(inline_), queue_(queue) {
-  const Call call;
+  const platform::RuntimeScope scope;
   Runtime& r = runtime();
   const Memory* holder = nullptr;  // an operand that may hold handles
   follows_from_captures_ = leads == nullptr;
@@ -255,7 +265,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
     if (k.repeats) {
       add({k.memory, k.writable});
     } else {
-      pins_[count_++] = {k.memory, k.writable};
+      append({k.memory, k.writable});
     }
   }
   for (std::size_t c = 0; c < count && !unknown; ++c) {
@@ -274,7 +284,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
 Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : Holding(inline_), queue_(queue) {
   static_assert(most_uses <= inline_pins);
   SEMCACHE_EXPECTS(count <= most_uses, "a library call uses " + std::to_string(count) + " arrays");
-  const Call call;
+  const platform::RuntimeScope scope;
   const Runtime& r = runtime();
   engine::Requirement parts[most_uses];
   std::size_t part_count = 0;
@@ -319,7 +329,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : Holdi
 
 HostUse::HostUse(const HostPartUse* uses, std::size_t count) : Holding(operands_) {
   SEMCACHE_EXPECTS(count <= most_uses, "a use of " + std::to_string(count) + " parts on the host: there can be " + std::to_string(most_uses));
-  const Call call;
+  const platform::RuntimeScope scope;
   Runtime& r = runtime();
   epoch_ = epoch();
   for (; count_ < count; ++count_) {

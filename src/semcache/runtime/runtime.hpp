@@ -529,7 +529,10 @@ class SEMCACHE_API Launch : Holding {
   static constexpr std::size_t inline_pins = 24;
   static constexpr std::size_t most_queues = 96;
   void grow(std::size_t capacity);
+  /// Adds an operand, or joins it with one of the same memory.
   void add(engine::Operand operand);
+  /// Adds an operand of memory that none has. @pre there is room
+  void append(engine::Operand operand) noexcept;
   /// Pins the operands and makes them valid. @param name  the kernel's name, for messages; nullptr: a library's routine
   [[gnu::hot]] void begin(const char* name, const engine::OperandParts& parts = {});
   template <class Reason>
@@ -548,6 +551,7 @@ class SEMCACHE_API Launch : Holding {
   bool awaited_ = false;
   std::unique_ptr<InTimeline, EndInTimeline> span_;  ///< of the launch; nullptr: there is no timeline
   std::size_t capacity_ = inline_pins;
+  std::uint64_t digests_ = 0;  ///< the union of the operands' digests, so that most need not be compared with all before
   engine::Operand inline_[inline_pins];
   std::unique_ptr<engine::Operand[]> grown_;  ///< all operands, once they do not fit in `inline_`
   std::unique_ptr<engine::Requirement[]> parts_;  ///< of operands that are used in part; nullptr: all are used as a whole
