@@ -485,6 +485,40 @@ TEST(Check, WhatANativeKernelMayUseStaysReachable) {
   }
 }
 
+/// A kernel that uses an array which it has not captured finds it closed, also beside another kernel that has captured it and has ended.
+TEST(Check, ALaunchOpensWhatItUsesAndNothingElse) {
+  Machine::Options o = Program::emulated();
+  o.engine.check = true;
+  Program p(o);
+  const auto is_open = [&](const Memory& m) { return p.device().is_accessible(m.address, m.bytes); };
+  Memory& used = p.on_device(100);
+  Memory& shared = p.on_device(100);
+  Memory& other = p.on_device(100);  // all three fit in one granule
+  for (Memory* m : {&used, &shared, &other}) p.kernel_write(&stream, *m, m->all(), 1);
+  const engine::QueueIndex q = p.queue(&stream);
+  const engine::Operand both[] = {{&used, true}, {&shared, false}};
+  const engine::Operand one[] = {{&shared, true}};
+  EXPECT_FALSE(is_open(used) || is_open(shared) || is_open(other));
+
+  (void)p.engine().launches.begin_launch(q, both, 2);
+  EXPECT_TRUE(is_open(used) && is_open(shared));
+  EXPECT_FALSE(is_open(other));
+  (void)p.engine().launches.begin_launch(q, one, 1);
+  p.engine().launches.end_launch(q, one, 1);
+  EXPECT_TRUE(is_open(used) && is_open(shared)) << "the first launch is still under way";
+  p.engine().launches.end_launch(q, both, 2);
+  EXPECT_FALSE(is_open(used) || is_open(shared) || is_open(other));
+
+  std::vector<engine::Operand> all;
+  p.engine().launches.begin_unknown_launch(q, all);
+  EXPECT_TRUE(is_open(used) && is_open(shared) && is_open(other));
+  (void)p.engine().launches.begin_launch(q, one, 1);
+  p.engine().launches.end_launch(q, one, 1);
+  EXPECT_TRUE(is_open(used) && is_open(shared) && is_open(other));
+  p.engine().launches.end_launch(q, all.data(), all.size());
+  EXPECT_FALSE(is_open(used) || is_open(shared) || is_open(other));
+}
+
 /// What a kernel overwrites unread is not fetched for it; what lies on both sides of that is.
 TEST(Launches, FetchWhatLiesInFrontOfWhatTheyOverwrite) {
   Program p;

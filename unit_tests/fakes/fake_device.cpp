@@ -110,7 +110,7 @@ std::byte* FakePeer::reserve(std::uint64_t& bytes) {
   world_.base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(world_.mapping_), alignment));
   world_.bytes_ = bytes;
   world_.mapped_.assign(bytes / granularity_bytes(), 0);
-  world_.closed_ = world_.mapped_;
+  world_.closed_.assign(bytes / world_.options_.page_bytes, 0);
   return world_.base_;
 }
 
@@ -135,8 +135,9 @@ void FakePeer::map(std::byte* address, std::uint64_t bytes, bool closed) {
   for (std::uint64_t g = at / granularity_bytes(); g < (at + bytes) / granularity_bytes(); ++g) {
     if (world_.mapped_[g]) world_.fail_("map: mapped already");
     world_.mapped_[g] = 1;
-    world_.closed_[g] = 0;
   }
+  std::fill(world_.closed_.begin() + static_cast<std::ptrdiff_t>(at / world_.options_.page_bytes),
+            world_.closed_.begin() + static_cast<std::ptrdiff_t>((at + bytes) / world_.options_.page_bytes), 0);
   world_.maps_[address] = {bytes, index_};
   std::memset(address, 0xd1, bytes);  // "its content is unspecified"
   if (world_.when_mapped) world_.when_mapped(address, bytes, closed);
@@ -162,26 +163,29 @@ void FakePeer::unmap(std::byte* address, std::uint64_t bytes) noexcept {
 void FakePeer::set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept {
   if (world_.options_.kind != device::DeviceKind::emulated) return;
   const Lock lock(world_.mutex_);
+  const std::uint64_t page_bytes = world_.options_.page_bytes;
   const auto at = static_cast<std::uint64_t>(address - world_.base_);
-  if (!world_.in_arena(address) || at % granularity_bytes() != 0 || bytes % granularity_bytes() != 0) {
-    world_.fail_("set_accessible: not whole granules of the arena");
+  if (!world_.in_arena(address) || at % page_bytes != 0 || bytes % page_bytes != 0) {
+    world_.fail_("set_accessible: not whole pages of the arena");
     return;
   }
-  for (std::uint64_t g = at / granularity_bytes(); g < (at + bytes) / granularity_bytes(); ++g) {
-    if (!world_.mapped_[g]) world_.fail_("set_accessible: not mapped");
-    world_.closed_[g] = accessible ? 0 : 1;
+  for (std::uint64_t page = at / page_bytes; page < (at + bytes) / page_bytes; ++page) {
+    if (!world_.mapped_[page * page_bytes / granularity_bytes()]) world_.fail_("set_accessible: not mapped");
+    world_.closed_[page] = accessible ? 0 : 1;
   }
 }
 
-void FakeWorld::check_accessible(const std::byte* begin, std::uint64_t bytes) {
+bool FakeWorld::is_accessible(const std::byte* begin, std::uint64_t bytes) {
   const Lock lock(mutex_);
-  if (!in_arena(begin) || bytes == 0) return;
+  if (!in_arena(begin) || bytes == 0) return true;
   const auto at = static_cast<std::uint64_t>(begin - base_);
-  for (std::uint64_t g = at / options_.granularity_bytes; g * options_.granularity_bytes < at + bytes; ++g) {
-    if (!closed_[g]) continue;
-    fail_("device memory is used while it is inaccessible, at offset " + std::to_string(at));
-    return;
-  }
+  const auto first = closed_.begin() + static_cast<std::ptrdiff_t>(at / options_.page_bytes);
+  const auto end = closed_.begin() + static_cast<std::ptrdiff_t>((at + bytes - 1) / options_.page_bytes + 1);
+  return std::find(first, end, char{1}) == end;
+}
+
+void FakeWorld::check_accessible(const std::byte* begin, std::uint64_t bytes) {
+  if (!is_accessible(begin, bytes)) fail_("device memory is used while it is inaccessible, at offset " + std::to_string(begin - base_));
 }
 
 void FakeWorld::expect_no_pending(const std::byte* begin, std::uint64_t bytes, const char* what) {

@@ -30,7 +30,8 @@ class FakeWorld {
     bool asynchronous = true;   ///< false: work is carried out when it is submitted
     bool registers_host = true;
     unsigned eagerness = 20;    ///< percent of submissions after which some queue carries out work
-    std::uint64_t granularity_bytes = std::max<std::uint64_t>(16 * 1024, page_bytes());
+    std::uint64_t page_bytes = fakes::page_bytes();  ///< what `set_accessible` opens and closes; a `Machine` has its platform's
+    std::uint64_t granularity_bytes = std::max<std::uint64_t>(16 * 1024, fakes::page_bytes());
     std::uint64_t block_bytes = std::uint64_t{1} << 30;   ///< arrays of two of them or more are mapped and evicted by block
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;  ///< of each device
     std::uint64_t arena_bytes = std::uint64_t{128} << 20;
@@ -99,6 +100,8 @@ class FakeWorld {
   void check_host_access(const std::byte* begin, std::uint64_t bytes, bool writes);
   /// Sets for which host memory copies require page-locking, because its pages may be protected.
   void require_page_locks(std::function<bool(const std::byte*)> where) { needs_page_lock_ = std::move(where); }
+  /// Returns whether none of these bytes is closed (`Device::set_accessible`).
+  [[nodiscard]] bool is_accessible(const std::byte* begin, std::uint64_t bytes);
   /// Reports a failure if bytes of an emulated device's memory are inaccessible now.
   void check_accessible(const std::byte* begin, std::uint64_t bytes);
   /// Called before each call of the driver's that takes long: mapping, and allocating, registering and giving back of memory.
@@ -256,7 +259,7 @@ class FakeWorld {
   std::byte* base_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::vector<char> mapped_;  // per granule
-  std::vector<char> closed_;  // per granule: mapped, but inaccessible
+  std::vector<char> closed_;  // per page: mapped, but inaccessible
   Blocks maps_;
   std::vector<Queue> queues_;
   std::map<device::EventId, Event> events_;

@@ -37,6 +37,7 @@ class Machine {
 
   Machine(Options options, Failure fail) : fail_(std::move(fail)) {
     if (options.engine.surroundings == nullptr) options.engine.surroundings = &others_;
+    options.device.page_bytes = options.platform.page_bytes;
     auto device = std::make_unique<FakeDevice>(options.device, fail_);
     auto platform = std::make_unique<FakePlatform>(options.platform, fail_);
     device_ = device.get();

@@ -43,6 +43,14 @@ void call_library_unannounced() {
   Kokkos::deep_copy(h, y);  // redundant, as far as anybody knows
 }
 
+#ifndef KOKKOS_ENABLE_CUDA
+Vector* in_a_global = nullptr;
+/// A kernel that captures one array and uses another, which lies in a global variable.
+void use_a_global(const Vector& captured) {
+  Kokkos::parallel_for("uses a global", Range(0, n), KOKKOS_LAMBDA(int i) { captured(i) = (*in_a_global)(i); });
+}
+#endif
+
 }  // namespace kokkos_check
 using namespace kokkos_check;
 
@@ -83,6 +91,19 @@ KOKKOS_TEST(KokkosCheck, AnUnannouncedLibraryCallEndsWithItsLabel) {
   if (const VendorLibrary vendor; !vendor.missing().empty()) GTEST_SKIP() << vendor.missing();
   EXPECT_DEATH(call_library_unannounced(), "'changed by a library'");
 }
+
+#ifndef KOKKOS_ENABLE_CUDA  // a GPU's kernel cannot use a global of the host
+/// The arrays are small enough to lie in one granule of the device's memory.
+KOKKOS_TEST(KokkosCheck, AKernelThatUsesAnArrayWithoutCapturingItEndsWithItsLabel) {
+  Vector x("x", n), global("used by a global", n);
+  iota(x);
+  iota(global);
+  in_a_global = &global;
+  EXPECT_DEATH(use_a_global(x), "'used by a global' .* is used outside a kernel that captured it");
+  EXPECT_EQ(sum(x), n * (n - 1.0) / 2);
+  in_a_global = nullptr;
+}
+#endif
 
 KOKKOS_TEST(KokkosCheck, NativeLaunchesAndAnnouncedUsesFindTheirMemoryOpen) {
   Vector a("a", n), b("b", n);

@@ -98,8 +98,8 @@ void Arrays::bind(Memory& m, SlotId slot) {
 }
 
 void Arrays::place_on_device(Memory& m) {
-  // Guarded memory shares its pages with no other array.
-  s_.device_of(m).memory->place(m, s_.name(m), s_.options.device_faults ? s_.page_bytes : 1);
+  // Guarded memory, and memory that SEMCACHE_CHECK closes, shares its pages with no other array.
+  s_.device_of(m).memory->place(m, s_.name(m), s_.options.device_faults || s_.options.check ? s_.page_bytes : 1);
 }
 
 void Arrays::release_place(Memory& m) noexcept {

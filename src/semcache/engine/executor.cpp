@@ -91,7 +91,8 @@ void Executor::carry_out(const Step& step) {
       }
       return;
     case Step::Kind::map:
-      return s_.device_of(*to).memory->note_mapped({to, to->blocks.at(step.to.position)});
+      s_.device_of(*to).memory->note_mapped({to, to->blocks.at(step.to.position)});
+      return projection_.set_reachable(*to, projection_.is_reachable(*to));
     case Step::Kind::evict:
       close_for_unmapping(*to);
       s_.device_of(*to).memory->unmap(ArrayBlock{to, to->blocks.at(step.to.position)});

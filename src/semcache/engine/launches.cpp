@@ -237,7 +237,7 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
     unpin(t, operands, count);  // I9
     throw;
   }
-  if (s_.options.check && ++s_.running_launches == 1) projection_.set_all_reachable(true);
+  if (s_.options.check) projection_.open_for_launch(operands, count);
 }
 
 void Launches::unpin(const Operand* operands, std::size_t count) noexcept {
@@ -247,9 +247,16 @@ void Launches::unpin(const Operand* operands, std::size_t count) noexcept {
 }
 
 void Launches::cancel_launch(const Operand* operands, std::size_t count) noexcept {
+  if (s_.options.check) close_checked(operands, count);
   unpin(operands, count);
-  const Transaction t(transactions_);
-  if (s_.options.check && --s_.running_launches == 0) projection_.set_all_reachable(false);
+  const Transaction projects(transactions_);
+}
+
+void Launches::close_checked(const Operand* operands, std::size_t count) noexcept {
+  const platform::RuntimeScope scope;
+  Transaction t(transactions_);
+  t.launch_follows();
+  projection_.close_after_launch(operands, count);
 }
 
 bool Launches::is_recording(QueueIndex queue) {
@@ -353,6 +360,7 @@ std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, st
   const bool record = noted.record || (count > 0 && s_.queues->needs_events(queue));
   const Follow how = record ? Follow::with_event : Follow::without_event;
   if (s_.virtual_time && queue != unknown_queue) note_kernel(queue, operands, count, parts, how);
+  if (s_.options.check) close_checked(operands, count);
   unpin(operands, count);
   if (record || s_.options.check || s_.options.protocol == Protocol::write_through || s_.projection_waits.load()) {
     follow_launch(queue, operands, count, how);
@@ -419,7 +427,6 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
   try {
     if (s_.options.check || s_.projection_waits.load()) {
       const Transaction projects(transactions_);
-      if (s_.options.check && --s_.running_launches == 0) projection_.set_all_reachable(false);
     }
     DeviceState& device = s_.device_of(queue);
     if (how == Follow::with_event && queue != unknown_queue && !device.device->kernels_run_in_caller()) {

@@ -104,6 +104,8 @@ class Launches : Parts {
   /// all of it.
   [[gnu::cold, gnu::noinline]] void note_other_use(QueueIndex queue, const Operand& operand, DeviceSet devices, const OperandParts& parts,
                                                    std::uint64_t at, std::uint64_t now) noexcept;
+  /// SEMCACHE_CHECK: closes what the launch was given, before its pins end.
+  [[gnu::cold]] void close_checked(const Operand* operands, std::size_t count) noexcept;
   [[gnu::cold]] void note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, Follow how) noexcept;
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   /// Starts the transfer of a result for which the host is expected to ask.

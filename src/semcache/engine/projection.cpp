@@ -241,9 +241,11 @@ void Projection::forget_perhaps_unwanted(Memory& saved) noexcept {
 }
 
 void Projection::set_reachable(Memory& m, bool reachable) noexcept {
-  if (!s_.options.check || s_.running_launches > 0 || m.on_host() || m.bytes == 0 || (!reachable && m.used_unseen)) return;
-  s_.device_of(m).memory->set_accessible(m, reachable);
+  if (!s_.options.check || m.on_host() || m.bytes == 0 || (!reachable && is_reachable(m))) return;
+  s_.device_of(m).memory->set_accessible(m, reachable, s_.page_bytes);
 }
+
+bool Projection::is_reachable(const Memory& m) const noexcept { return s_.launches_of_all > 0 || m.launches > 0 || m.used_unseen; }
 
 void Projection::set_all_reachable(bool reachable) noexcept {
   for (auto& d : s_.devices) {
@@ -251,7 +253,31 @@ void Projection::set_all_reachable(bool reachable) noexcept {
   }
   if (reachable) return;
   for (Memory& m : s_.pool) {
-    if (m.live && m.used_unseen && m.blocks.any_mapped()) set_reachable(m, true);
+    if (m.live && is_reachable(m) && m.blocks.any_mapped()) set_reachable(m, true);
+  }
+}
+
+void Projection::open_for_launch(const Operand* operands, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    if (m.stands_for_all) {
+      if (++s_.launches_of_all == 1) set_all_reachable(true);
+    } else {
+      ++m.launches;
+      set_reachable(m, true);
+    }
+  }
+}
+
+void Projection::close_after_launch(const Operand* operands, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    if (m.stands_for_all) {
+      if (--s_.launches_of_all == 0) set_all_reachable(false);
+    } else {
+      --m.launches;
+      set_reachable(m, false);
+    }
   }
 }
 

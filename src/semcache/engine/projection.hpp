@@ -4,6 +4,7 @@
 
 #include <semcache/base/own_memory.hpp>
 #include <semcache/base/room.hpp>
+#include <semcache/engine/operand.hpp>
 #include <semcache/engine/parts.hpp>
 
 #include <utility>
@@ -67,11 +68,15 @@ class Projection : Parts {
   /// Opens all mapped device memory; its uses are no longer noticed. Ends the process where the kernel refuses.
   /// @param memory  the array that the message names then
   void open_all_guarded(const Memory& memory) noexcept;
-  /// SEMCACHE_CHECK=1 on emulated devices, where device pages are accessible during launches and our own copies only: opens or
-  /// closes the array's pages, unless a launch runs.
+  /// SEMCACHE_CHECK=1 on emulated devices, where an array's device pages are accessible to launches that use it and to our own copies
+  /// only: opens the pages, or closes them unless a launch that uses the array is under way.
   void set_reachable(Memory& memory, bool reachable) noexcept;
-  /// The same for all arrays, when the first launch begins and when the last one ends.
-  void set_all_reachable(bool reachable) noexcept;
+  /// Does the array stay accessible now, whoever closes it?
+  [[nodiscard]] bool is_reachable(const Memory& memory) const noexcept;
+  /// Opens what a launch uses, under SEMCACHE_CHECK=1. @pre it is pinned and resident
+  void open_for_launch(const Operand* operands, std::size_t count) noexcept;
+  /// Ends that. To be called before the pins end, because the memory may be another array's afterwards.
+  void close_after_launch(const Operand* operands, std::size_t count) noexcept;
   /// The array stays accessible, because a kernel whose end the engine cannot see may use it.
   void keep_reachable(Memory& memory) noexcept;
 
@@ -87,6 +92,7 @@ class Projection : Parts {
   }
 
  private:
+  void set_all_reachable(bool reachable) noexcept;
   /// Returns what the directory permits for all of an array in device memory, knowing what the last projection found.
   /// @param changed  where that may have changed since
   [[nodiscard]] platform::Protection permitted(Memory& memory, ByteRange changed) const noexcept;

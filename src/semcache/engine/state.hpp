@@ -286,7 +286,7 @@ struct State : base::Uncopied {
   std::atomic<std::size_t> listed_arrays{0};  ///< the size of `listed`
   std::atomic<std::uint64_t> clock{1};     ///< counts uses, launches and allocations, for `Memory::recently` and `Memory::since`
   std::atomic<std::uint64_t> links{0};     ///< copies and fills so far; each may have made another datum want what an array holds
-  std::uint32_t running_launches = 0;      ///< launches that are pinned now; counted under SEMCACHE_CHECK only
+  std::uint32_t launches_of_all = 0;  ///< launches under way that may use any array; counted under SEMCACHE_CHECK only
   std::atomic<std::uint32_t> kernels{0};   ///< kernels of ours under way; counted only where device memory is guarded
 };
 

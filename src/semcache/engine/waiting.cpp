@@ -110,8 +110,7 @@ std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
     d.memory->begin_chores(chores);  // from now on threads that need memory mapped wait
     {
       const base::AtEnd told([&] {
-        const bool reachable = !s_.options.check || s_.running_launches > 0;
-        d.memory->end_chores(chores, reachable ? Reach::open : Reach::nowhere);
+        d.memory->end_chores(chores, s_.options.check ? Reach::nowhere : Reach::open);
         for (const auto& a : chores.asked) executor_.execute(step_of(plan::Step::Kind::map, a.block));
       });
       t.unlocked([&] { d.memory->carry_out(chores, reach); });

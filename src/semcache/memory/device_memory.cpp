@@ -314,10 +314,12 @@ ArrayBlock DeviceMemory::longest_unused(const Question& may_leave) noexcept {
   return found;
 }
 
-void DeviceMemory::set_accessible(Memory& m, bool accessible) noexcept {
+void DeviceMemory::set_accessible(Memory& m, bool accessible, std::uint64_t page_bytes) noexcept {
   for (std::size_t i = 0; i < m.blocks.count(); ++i) {
-    const ByteRange range = granules({&m, i});
-    if (m.blocks[i].mapped && !range.empty()) device_.set_accessible(base() + range.begin, range.size(), accessible);
+    const ByteRange range = m.blocks.range(i);
+    if (!m.blocks[i].mapped || range.empty()) continue;
+    const std::uint64_t first = round_down(range.begin, page_bytes);
+    device_.set_accessible(m.address + first, round_up(range.end, page_bytes) - first, accessible);
   }
 }
 

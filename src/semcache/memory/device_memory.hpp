@@ -154,8 +154,9 @@ class DeviceMemory : Arena {
       if (s.there) visit(base() + begin, s.end - begin);
     }
   }
-  /// Permits or forbids all accesses, of the host and of kernels, to those granules of the array that are mapped.
-  void set_accessible(Memory& m, bool accessible) noexcept;
+  /// Permits or forbids all accesses, of the host and of kernels, to those pages of the array that are mapped.
+  /// @pre the array shares pages of `page_bytes` bytes with no other (`place`)
+  void set_accessible(Memory& m, bool accessible, std::uint64_t page_bytes) noexcept;
 
   // --- the order of eviction ---------------------------------------------------------------------------------------
   using Question = std::function<bool(const ArrayBlock&)>;

@@ -139,6 +139,7 @@ struct alignas(64) Memory {
   std::atomic<std::uint32_t> awaited{0};
   bool listed = false;            ///< in `State::listed`: any launch outside `semcache::Exec` may use it
   bool reported_unreachable = false;  ///< a message has been written that a GPU cannot reach this host side
+  std::uint32_t launches = 0;     ///< launches under way that use it; counted under SEMCACHE_CHECK only
   bool used_unseen = false;       ///< a kernel whose end is not known may use it, so it stays reachable (SEMCACHE_CHECK)
   bool ordered = false;           ///< tasks use the array itself: the engine orders kernels that use it (`Launches::begin_launch`)
   std::uint64_t asked_end = 0;    ///< host memory: the host has asked for all bytes before this, in consecutive pieces
