@@ -1324,7 +1324,7 @@ bool Oracle::take_buffer(Message& m) {
     if (!on_device && !m.memory->on_host() && m.pieces.size() == 1 && random_.chance(50)) {
       m.buffer = machine_->engine().buffers.take_beside(*m.memory, whole);
     }
-    if (m.buffer == nullptr) m.buffer = machine_->engine().buffers.take(m.pieces.back().end, on_device ? base::Side::device : base::Side::host);
+    if (m.buffer == nullptr) m.buffer = machine_->engine().buffers.take(m.pieces.back().end, on_device ? base::Side::device : base::Side::host, m.memory);
   });
 }
 
@@ -1332,7 +1332,7 @@ void Oracle::send(Message& m) {
   // A block's buffer begins with the message, another one with `position`.
   std::byte* const at = m.buffer->block != nullptr ? m.buffer->address - m.pieces.front().begin : m.buffer->address;
   note("send " + std::to_string(m.pieces.size()) + " pieces from " + show(m.pieces.front()) + " behind " + std::to_string(m.position) +
-       " of " + std::to_string(m.array->bytes.size()) + (m.memory->on_host() ? "h" : "d") + (m.buffer->on_device ? " on the device" : ""));
+       " of " + std::to_string(m.array->bytes.size()) + (m.memory->on_host() ? "h" : "d") + (m.buffer->on_device() ? " on the device" : ""));
   machine_->engine().foreign_io.expect_read_out(*m.memory, m.position, m.pieces.data(), random_.chance(80) ? m.pieces.size() : 0, *m.buffer, at);
   const Expected expected = expect(*m.array);
   if (!attempt([&] {
@@ -1366,7 +1366,7 @@ void Oracle::message_in() {
   std::byte* const from = m.buffer->block != nullptr ? m.buffer->address - m.pieces.front().begin : m.buffer->address;
   note("a message of " + std::to_string(m.pieces.size()) + " pieces arrives, from " + show(m.pieces.front()) + " behind " +
        std::to_string(m.position) + " of " + std::to_string(m.array->bytes.size()) + (m.memory->on_host() ? "h" : "d") +
-       (m.buffer->on_device ? " on the device" : ""));
+       (m.buffer->on_device() ? " on the device" : ""));
   const std::uint64_t seed = next_seed_++;
   for (const ByteRange p : m.pieces) {
     machine_->device().check_host_access(from + p.begin, p.size(), true);

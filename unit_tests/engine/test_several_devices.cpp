@@ -769,5 +769,48 @@ TEST(SeveralDevices, WhatIsMissingCanBeAsked) {
   EXPECT_EQ(p.counters().between_devices.bytes, 0u);
 }
 
+/// MPI that takes device addresses gets memory of the device where the message's array is.
+TEST(SeveralDevices, AMessageOfAnArrayLiesOnItsDevice) {
+  Devices p(2);
+  Memory* const arrays[] = {&p.on_device(size), &p.on_device(size, 1)};
+  const Stream* const streams[] = {&zero, &one};
+  for (std::uint32_t k : {0u, 1u}) {
+    Memory& m = *arrays[k];
+    p.kernel_write(*streams[k], m, m.all(), 1);
+    engine::TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::device, &m);
+    EXPECT_EQ(buffer->space, device_space(k));
+    const ByteRange all = m.all();
+    p.engine().foreign_io.read_out(m, 0, &all, 1, *buffer, buffer->address);
+    p.engine().foreign_io.settle_buffer(*buffer);
+    for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(2, i);
+    p.engine().foreign_io.write_in(m, 0, &all, 1, *buffer, buffer->address);
+    p.engine().buffers.give(buffer);
+    p.expect_device(m, all, 2, *streams[k]);
+  }
+  EXPECT_EQ(p.counters().between_devices.bytes, 0u);
+  EXPECT_EQ(p.counters().h2d.bytes + p.counters().d2h.bytes, 0u);
+  engine::TransitBuffer* const again = p.engine().buffers.take(size, base::Side::device, arrays[0]);
+  EXPECT_EQ(again->space, device_space(0)) << "the idle memory of another device does not serve";
+  p.engine().buffers.give(again);
+}
+
+/// Idle memory of messages is given back to the device that needs it, and stays elsewhere.
+TEST(SeveralDevices, IdleMemoryOfMessagesGoesWhereItsDeviceIsShort) {
+  Program::Options o = Devices::options(2);
+  const std::uint64_t granule = o.device.granularity_bytes;
+  o.engine.device_budgets = {16 * granule, 16 * granule};
+  Devices p(o);
+  Memory* const arrays[] = {&p.on_device(12 * granule), &p.on_device(12 * granule, 1)};
+  for (Memory* m : arrays) p.engine().buffers.give(p.engine().buffers.take(8 * granule, base::Side::device, m));
+  EXPECT_EQ(p.device().allocated_bytes(), 16 * granule);
+
+  p.kernel_write(one, *arrays[1], arrays[1]->all(), 1);
+  EXPECT_EQ(p.device().allocated_bytes(), 8 * granule);
+  EXPECT_EQ(p.engine().buffers.idle_bytes(device_space(0)), 8 * granule);
+  p.kernel_write(zero, *arrays[0], arrays[0]->all(), 1);
+  EXPECT_EQ(p.device().allocated_bytes(), 0u);
+  EXPECT_EQ(p.counters().evictions, 0u);
+}
+
 }  // namespace
 }  // namespace semcache::fakes

@@ -690,7 +690,7 @@ TEST(AdoptedMessages, HaveTheContentOfEdgesAndBody) {
   EXPECT_FALSE(io.find(host.data + host.bytes, array));
   EXPECT_FALSE(io.find(host.data - 1, array));
   EXPECT_TRUE(io.overlaps(host.data, host.data + host.bytes - 1));
-  const Transit transit = io.take(host.bytes, base::Side::host);
+  const Transit transit = io.take(host.bytes, base::Side::host, nullptr);
   const ByteRange pieces[] = {{0, 50}, {60, page + 500}, {page + 600, host.bytes - 10}};
   EXPECT_FALSE(io.valid_here(host.data, pieces, 3));
   EXPECT_TRUE(io.valid_here(host.data, pieces, 1));

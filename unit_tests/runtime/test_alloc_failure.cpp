@@ -153,7 +153,7 @@ void message(World& w, Array& a, bool in, bool on_device) {
   const ForeignIo& io = *semcache_foreign_io_1();
   const ByteRange pieces[] = {{0, 700}, {2 * page, 3 * page + 5}};
   Transit transit;
-  if (!w.attempt([&] { transit = io.take(4 * page, on_device ? base::Side::device : base::Side::host); })) return;
+  if (!w.attempt([&] { transit = io.take(4 * page, on_device ? base::Side::device : base::Side::host, nullptr); })) return;
   if (in) {
     std::memset(transit.address, 77, 4 * page);
     if (w.attempt([&] { io.write_in(a.at + 100, pieces, 2, transit, 0); })) {

@@ -69,7 +69,7 @@ Message::Message(const void* address, const UsedBytes& used, const UsedBytes& re
   if (fixed && !on_device && !array_.on_host) transit_ = io()->take_beside(first_, bytes);
   offset_ = 0;
   if (transit_.buffer == nullptr) {
-    transit_ = io()->take(bytes + alignment, on_device ? base::Side::device : base::Side::host);
+    transit_ = io()->take(bytes + alignment, on_device ? base::Side::device : base::Side::host, first_);
     offset_ = reinterpret_cast<std::uintptr_t>(first_) % alignment;
   }
   try {

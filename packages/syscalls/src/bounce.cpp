@@ -75,7 +75,7 @@ bool is_mirror(void* address, std::size_t bytes) noexcept { return is_mirror(sta
 
 Bounce::Bounce(std::size_t bytes) {
   const Undisturbed undisturbed;
-  transit_ = io()->take(bytes, base::Side::host);
+  transit_ = io()->take(bytes, base::Side::host, nullptr);
 }
 
 Bounce::~Bounce() {

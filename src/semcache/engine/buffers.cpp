@@ -13,14 +13,14 @@ constexpr std::uint64_t idle_limit_bytes = 256 * 1024 * 1024;
 
 }  // namespace
 
-TransitBuffer* Buffers::take(std::uint64_t bytes, Side where) {
-  const bool on_device = where == Side::device;
+TransitBuffer* Buffers::take(std::uint64_t bytes, Side where, const Memory* beside) {
   Transaction t(transactions_);
-  DeviceState& d = s_.home();
+  const bool on_device = where == Side::device;
+  const SpaceId space = !on_device ? host_space : beside != nullptr && !beside->on_host() ? beside->space : device_space(s_.home().index);
   auto best = idle_.end();
   for (auto it = idle_.begin(); it != idle_.end(); ++it) {
     const TransitBuffer& b = **it;
-    if (b.on_device != on_device || b.bytes < bytes || b.bytes / 4 > bytes + s_.page_bytes) continue;
+    if (b.space != space || b.bytes < bytes || b.bytes / 4 > bytes + s_.page_bytes) continue;
     if (best != idle_.end() && (*best)->bytes <= b.bytes) continue;
     if (s_.queues->reached(b.last_use.queue, b.last_use.position)) best = it;
   }
@@ -28,10 +28,9 @@ TransitBuffer* Buffers::take(std::uint64_t bytes, Side where) {
     ++taken_;
     return no_longer_idle(best).release();
   }
-  auto buffer = std::make_unique<TransitBuffer>(*d.device);
+  auto buffer = std::make_unique<TransitBuffer>(on_device ? *s_.device_of(space).device : *s_.home().device, space);
   base::make_room(idle_, taken_ + 1);  // so that giving a buffer back never fails
   buffer->bytes = round_up(std::max<std::uint64_t>(bytes, 1), s_.page_bytes);
-  buffer->on_device = on_device;
   buffer->pooled = on_device || bytes <= pooled_limit_bytes;
   ++taken_;
   const base::AtEnd refused([&] { taken_ -= buffer != nullptr ? 1 : 0; });
@@ -58,7 +57,7 @@ TransitBuffer* Buffers::take_beside(Memory& m, ByteRange range) {
   for (const ByteRange other : block->taken) {
     if (range.overlaps(other)) return nullptr;
   }
-  auto buffer = std::make_unique<TransitBuffer>(*s_.home().device);
+  auto buffer = std::make_unique<TransitBuffer>(*s_.home().device, host_space);
   block->taken.push_back(range);
   buffer->address = block->address + range.begin;
   buffer->bytes = range.size();
@@ -75,9 +74,9 @@ void Buffers::give(TransitBuffer* taken) noexcept {
   if (buffer->block != nullptr) return free_buffer(t, std::move(buffer));
   --taken_;
   if (!buffer->pooled) return free_buffer(t, std::move(buffer));
-  (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) += buffer->bytes;
+  idle_bytes_ += buffer->bytes;
   idle_.push_back(std::move(buffer));
-  while (idle_device_bytes_ + idle_host_bytes_ > idle_limit_bytes) {
+  while (idle_bytes_ > idle_limit_bytes) {
     free_buffer(t, no_longer_idle(idle_.begin()));  // the one that has been idle longest
   }
 }
@@ -85,17 +84,22 @@ void Buffers::give(TransitBuffer* taken) noexcept {
 std::unique_ptr<TransitBuffer> Buffers::no_longer_idle(List::iterator which) noexcept {
   std::unique_ptr<TransitBuffer> buffer = std::move(*which);
   idle_.erase(which);
-  (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) -= buffer->bytes;
+  idle_bytes_ -= buffer->bytes;
   buffer->forecast = policy::FetchForecast(1);
   buffer->writing_launches_at_fetch.reset();
   return buffer;
 }
 
-bool Buffers::release_idle(Transaction& t, Side where) noexcept {
+std::uint64_t Buffers::idle_bytes(SpaceId space) const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& buffer : idle_) bytes += buffer->space == space ? buffer->bytes : 0;
+  return bytes;
+}
+
+bool Buffers::release_idle(Transaction& t, SpaceId space) noexcept {
   bool any = false;
   for (;;) {
-    const auto idle = std::find_if(idle_.begin(), idle_.end(),
-                                   [&](const auto& buffer) { return buffer->on_device == (where == Side::device); });
+    const auto idle = std::find_if(idle_.begin(), idle_.end(), [&](const auto& buffer) { return buffer->space == space; });
     if (idle == idle_.end()) return any;
     free_buffer(t, no_longer_idle(idle));
     any = true;

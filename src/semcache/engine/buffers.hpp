@@ -16,15 +16,17 @@ class Buffers : Parts {
   explicit Buffers(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Returns memory that nothing else uses, an idle buffer that is large enough, or a new one. Makes the transaction. @throws OutOfMemory
-  TransitBuffer* take(std::uint64_t bytes, Side where);
+  /// @param beside  device memory is taken on this array's device; nullptr: on the home device
+  TransitBuffer* take(std::uint64_t bytes, Side where, const Memory* beside = nullptr);
   /// Returns memory for persistent messages of `range` of a device array, side by side with that for its other ranges. Returns
   /// nullptr if the array is too large, another message has some of these bytes, or there is no memory. Makes the transaction.
   TransitBuffer* take_beside(Memory& memory, ByteRange range);
   /// Takes a buffer back, to be kept idle or freed. Makes the transaction.
   void give(TransitBuffer* buffer) noexcept;
-  /// Frees all idle buffers on one side, because the memory is needed. Returns false if there were none.
-  bool release_idle(Transaction& transaction, Side where) noexcept;
-  [[nodiscard]] std::uint64_t idle_device_bytes() const noexcept { return idle_device_bytes_; }
+  /// Frees all idle buffers in this space, because the memory is needed. Returns false if there were none.
+  bool release_idle(Transaction& transaction, SpaceId space) noexcept;
+  /// Returns how many bytes of this space idle buffers have.
+  [[nodiscard]] std::uint64_t idle_bytes(SpaceId space) const noexcept;
 
  private:
   using List = std::vector<std::unique_ptr<TransitBuffer>>;
@@ -35,8 +37,7 @@ class Buffers : Parts {
 
   std::size_t taken_ = 0;  ///< buffers in use that may become idle again: `idle_` has room for them
   List idle_;
-  std::uint64_t idle_host_bytes_ = 0;
-  std::uint64_t idle_device_bytes_ = 0;
+  std::uint64_t idle_bytes_ = 0;  ///< in all spaces
 };
 
 }  // namespace semcache::engine

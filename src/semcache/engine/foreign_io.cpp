@@ -108,7 +108,7 @@ void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pie
   s_.expect_not_freed(kept);
   // The message uses these bytes, wherever it gets them from, so a pending copy of them is not counted as dropped later.
   for (std::size_t i = 0; i < count; ++i) (void)s_.pending.take(m.datum, at_array(pieces[i], position));
-  if (!buffer.on_device && !m.on_host()) return read_from_device(t, m, position, pieces, count, buffer, to);
+  if (!buffer.on_device() && !m.on_host()) return read_from_device(t, m, position, pieces, count, buffer, to);
   if (count == 0) return;
   const Pieces needs(m, position, pieces, count, Access::read, m.on_host() ? most_single_pieces(m) : count);
   t.run([&] {

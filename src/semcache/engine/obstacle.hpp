@@ -50,7 +50,11 @@ class [[nodiscard]] Obstacle {
     o.buffer = &buffer;
     return o;
   }
-  static Obstacle idle_buffers() noexcept { return {Kind::buffers}; }
+  static Obstacle idle_buffers(std::uint32_t device) noexcept {
+    Obstacle o{Kind::buffers};
+    o.device = device;
+    return o;
+  }
 
   explicit operator bool() const noexcept { return kind != Kind::none; }
 

@@ -51,10 +51,10 @@ Obstacle Residency::make_resident(DeviceState& d, const Blocks& set, const Block
     const auto [total, missing] = d.memory->need_of(set);
     if (total > d.memory->budget_bytes()) throw_out_of_memory(d, set, total);
     // Idle memory of messages is given back before any content is evicted.
-    const std::uint64_t idle = d.index == s_.home().index ? buffers_.idle_device_bytes() : 0;
+    const std::uint64_t idle = buffers_.idle_bytes(device_space(d.index));
     if (idle > 0 && !d.memory->fits(idle + missing)) {
       d.memory->forget_refusal();
-      return Obstacle::idle_buffers();
+      return Obstacle::idle_buffers(d.index);
     }
     if (d.memory->fits(missing)) {
       here().for_room.reset();

@@ -19,7 +19,7 @@ using memory::end_at;
 
 /// Returns an end in a buffer of the engine's own.
 [[nodiscard]] inline plan::End within(TransitBuffer& buffer, const std::byte* address) noexcept {
-  plan::End end = elsewhere(buffer.on_device ? device_space(0) : host_space, address, &buffer.last_use);
+  plan::End end = elsewhere(buffer.space, address, &buffer.last_use);
   end.in_buffer = true;
   return end;
 }

@@ -76,11 +76,11 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
       try {
         return t.unlocked([&] { o.buffer->allocate(); });
       } catch (const OutOfMemory&) {
-        if (!buffers_.release_idle(t, o.buffer->on_device ? Side::device : Side::host)) throw;
+        if (!buffers_.release_idle(t, o.buffer->space)) throw;
       }
       return;
     case Obstacle::Kind::buffers:
-      (void)buffers_.release_idle(t, Side::device);
+      (void)buffers_.release_idle(t, device_space(o.device));
   }
 }
 

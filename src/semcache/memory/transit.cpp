@@ -10,7 +10,7 @@
 namespace semcache::memory {
 
 void TransitBuffer::allocate() {
-  if (on_device) {
+  if (on_device()) {
     memory = {device.allocate(bytes), [&d = device](std::byte* p) { d.deallocate(p); }};
   } else if (pooled) {
     memory = {device.allocate_staging(bytes), [&d = device](std::byte* p) { d.deallocate_staging(p); }};

@@ -28,17 +28,19 @@ struct TransitBlock : base::Uncopied {
 
 /// Private memory for bytes in transit between an array and code whose accesses are not noticed (MPI, system calls).
 struct TransitBuffer : base::Uncopied {
-  explicit TransitBuffer(device::Device& d) noexcept : device(d) {}
+  /// @param where  the device's own space, or the host for page-locked memory of the device's
+  TransitBuffer(device::Device& d, SpaceId where) noexcept : device(d), space(where) {}
+  [[nodiscard]] bool on_device() const noexcept { return space != host_space; }
   void allocate();  ///< @throws OutOfMemory
   /// Forgets what the buffer was expected to be asked for, and what has been brought for that.
   void expect_nothing() noexcept;
   device::Device& device;
+  const SpaceId space;
   std::shared_ptr<std::byte> memory;  ///< its own; nullptr before `allocate`, and if it has a block
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
   std::shared_ptr<TransitBlock> block;  ///< the block in which it has the range `place`; nullptr if it has its own memory
   ByteRange place;
-  bool on_device = false;
   bool pooled = true;                ///< memory that the device allocated (page-locked on the host), reused; else ordinary memory
   timeline::Work last_use;           ///< the last transfer that uses it
   /// The array whose content is expected to be read into this buffer next (`ForeignIo::expect_read_out`); nullptr if none is

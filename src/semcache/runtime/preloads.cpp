@@ -38,18 +38,18 @@ bool still_there(const TrackedArray& array) noexcept {
   return array.memory->incarnation.load() == array.incarnation;
 }
 
-Transit take_transit(std::size_t bytes, base::Side where) {
+Transit take_transit(std::size_t bytes, base::Side where, const void* beside) {
   const Call call;
   Runtime& r = runtime();
   engine::TransitBuffer* buffer = nullptr;
   if (where == base::Side::device) {
     try {
-      buffer = r.engine->buffers.take(bytes, base::Side::device);
+      buffer = r.engine->buffers.take(bytes, base::Side::device, r.engine->state().find_device(beside));
     } catch (const OutOfMemory&) {  // host memory serves as well
     }
   }
   if (buffer == nullptr) buffer = r.engine->buffers.take(bytes, base::Side::host);
-  return {buffer->address, buffer->on_device, buffer, epoch()};
+  return {buffer->address, buffer->on_device(), buffer, epoch()};
 }
 
 /// Returns the engine from which the message was taken, or nullptr if its runtime has ended.

@@ -663,7 +663,8 @@ struct ForeignIo {
   bool (*still_there)(const TrackedArray& array) noexcept;
   /// Takes memory for a message, which only the taker reads and writes.
   /// @param where  `device` is a wish: without room there the result is host memory
-  Transit (*take)(std::size_t bytes, base::Side where);
+  /// @param beside  an address in the message's array: device memory is taken on that array's device
+  Transit (*take)(std::size_t bytes, base::Side where, const void* beside);
   /// Gives the memory back, at any time after the taker's last use, also after the runtime's end.
   void (*give)(const Transit& transit) noexcept;
   /// Waits for the transfers that `read_out` and `write_in` left under way. Call it before the taker reads the bytes of
