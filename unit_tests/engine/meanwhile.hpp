@@ -57,7 +57,7 @@ class Meanwhile {
     });
     while (!begun) std::this_thread::yield();
     // The other thread waits for its own transfers, too, so it is asked for a while. This limit is for a test that fails.
-    constexpr std::uint64_t many = 60;
+    constexpr std::uint64_t many = 30;
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!done_ && (under_way_.empty() || w_.machine().waits_of_counted() < many)) {
       std::this_thread::sleep_for(std::chrono::microseconds(5));
