@@ -5,12 +5,14 @@
 #include "program.hpp"
 
 #include <fakes/failing_memory.hpp>
+#include <fakes/lent_block.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -40,17 +42,25 @@ inline directory::Fill pattern(std::uint8_t byte) {
   return fill;
 }
 
+/// What a `World` has besides its arrays.
+enum class With : std::uint8_t {
+  arrays,   ///< nothing
+  adopted,  ///< memory of the program's own, `lent`, which is adopted
+  tiles,    ///< and a tile of each array that is no side of two, which has the newest content of its bytes
+};
+
 /// Arrays that share values whole and in pieces, sides of one array, and a saved copy, with the content that each of them must
-/// have.
+/// have. Of several devices the second one has some of the arrays, and all launches are on the first one.
 class World {
  public:
-  explicit World(const Machine::Options& options)
-      : machine_(options, [](const std::string& text) { ADD_FAILURE() << text; }) {
-    for (Array* a : {&d1, &d2, &d3}) *a = on_device();
+  explicit World(const Machine::Options& options, With with = With::arrays)
+      : machine_(options, [](const std::string& text) { ADD_FAILURE() << text; }), devices_(options.devices) {
+    for (Array* a : {&d1, &d3}) *a = on_device();
+    d2 = on_device(devices_ - 1);
     for (Array* a : {&h1, &h2, &h3, &hs}) *a = on_host(nullptr);
     pair_d = on_device();
     pair_h = on_host(pair_d.memory);
-    announced_d = on_device();
+    announced_d = on_device(devices_ - 1);
     announced_h = on_host(announced_d.memory, true);
     kernel(d1, d1.memory->all(), 1);
     kernel(d2, d2.memory->all(), 2);
@@ -66,9 +76,19 @@ class World {
     copy(hs, saved);
     free(saved);
     pair_h.content = pair_d.content;
+    if (with == With::arrays) return;
+    block = std::make_unique<LentBlock>(machine_, edge + size + edge, edge);
+    lent = {block->body(), Bytes(size)};
+    host_write(lent, lent.memory->all(), 8);
+    std::uint64_t seed = 10;
+    for (Array* a : {&d1, &d2, &d3, &h1, &h2, &h3, &hs, &lent}) {
+      if (with == With::tiles) use_tile(*a, Region(page + 40, 700, 6, 1000), Access::read_write, seed++);
+    }
   }
   ~World() {
     for (Array* a : all()) free(*a);
+    if (ended) e().adoption.end();
+    block.reset();
     for (Array& a : more) free(a);
     e().host_access.settle_all();  // checks whether the device is done with saved copies
     machine_.device().synchronize_device();
@@ -91,7 +111,8 @@ class World {
     } catch (const OutOfMemory&) {
     }
   }
-  static constexpr std::size_t count = 11;  ///< the size of `all`
+  static constexpr std::size_t count = 12;   ///< the size of `all`
+  static constexpr std::uint64_t edge = 60;  ///< bytes of the adopted memory in front of and behind its whole pages, which are `lent`
   /// Makes the k-th allocation of the attempts from now on fail.
   void arm(long k) { k_ = k; }
   void disarm() { k_ = -1; }
@@ -116,7 +137,7 @@ class World {
 
   engine::Engine& e() { return machine_.engine(); }
   Machine& machine() { return machine_; }
-  Array on_device() { return {e().lifetimes.allocate_device(0, "device array", size), Bytes(size)}; }
+  Array on_device(std::uint32_t device = 0) { return {e().lifetimes.allocate_device(device, "device array", size), Bytes(size)}; }
   Array on_host(Memory* partner, bool announced = false) {
     return {e().lifetimes.allocate_host("host array", size, partner, announced ? base::Accesses::announced : base::Accesses::watched), Bytes(size)};
   }
@@ -124,7 +145,37 @@ class World {
     if (a.memory == nullptr) return;
     e().derivations.leave(*a.memory);
     e().tiles.leave(*a.memory);
-    e().lifetimes.deallocate(std::exchange(a.memory, nullptr));
+    if (&a != &lent) return e().lifetimes.deallocate(std::exchange(a.memory, nullptr));
+    block->release();
+    lent.memory = nullptr;
+    const auto expected = lent.content.begin();
+    EXPECT_TRUE(std::equal(expected, lent.content.end(), block->address() + edge)) << "what the program has after the release";
+  }
+  /// Work of a library call on a tile of the array: on the last device, on a lane. It writes all of the tile.
+  void use_tile(Array& a, const Region& where, Access mode, std::uint64_t seed) {
+    const std::uint32_t device = devices_ - 1;
+    const FakeDevice::Stream lane{&lanes[device], device};
+    Memory& tile = e().tiles.acquire(device, *a.memory, where);
+    const base::AtEnd released([&] { e().tiles.release(tile); });
+    const engine::QueueIndex q = e().adopt_lane(device, lane.native, {});
+    const Operand operand{&tile, true};
+    engine::Requirement used{&tile, where, mode};
+    e().launches.begin_launch(q, &operand, 1, {&used, 1});
+    std::vector<std::byte*> columns;
+    std::vector<FakeDevice::Touch> touches;
+    for (std::uint64_t c = 0; c < where.columns; ++c) {
+      columns.push_back(tile.address + memory::in_memory(tile, where.column(c)).begin);
+      touches.push_back({columns.back(), where.width, true});
+    }
+    machine_.device().launch(lane, touches, [columns, content = a.content, where, mode, seed] {
+      for (std::uint64_t c = 0; c < where.columns; ++c) {
+        const std::uint64_t at = where.column(c).begin;
+        if (needs_content(mode) && std::memcmp(columns[c], content.data() + at, where.width) != 0) ADD_FAILURE() << "a tile is wrong in column " << c;
+        for (std::uint64_t i = 0; i < where.width; ++i) columns[c][i] = Machine::mix(seed, at + i);
+      }
+    });
+    e().launches.end_launch(q, &operand, 1, all_devices, {&used, 1});
+    for (std::uint64_t c = 0; c < where.columns; ++c) set(a, where.column(c), seed);
   }
   static void set(Array& a, ByteRange r, std::uint64_t seed) {
     for (std::uint64_t i = r.begin; i < r.end; ++i) a.content[i] = Machine::mix(seed, i);
@@ -227,7 +278,7 @@ class World {
   }
   /// Expects that the mirrors are valid and open after the engine's end.
   void expect_open() {
-    for (Array* a : {&h1, &h2, &h3, &hs, &pair_h, &announced_h}) {
+    for (Array* a : {&h1, &h2, &h3, &hs, &pair_h, &announced_h, &lent}) {
       if (a->memory == nullptr) continue;
       EXPECT_TRUE(machine_.platform().allows(a->memory->address, true)) << name(a);
       EXPECT_EQ(std::memcmp(a->memory->address, a->content.data(), size), 0) << name(a);
@@ -259,23 +310,28 @@ class World {
     set(a, a.memory->all(), seed);
   }
   std::vector<Array*> all() {
-    return {&d1, &d2, &d3, &h1, &h2, &h3, &hs, &pair_d, &pair_h, &announced_d, &announced_h};
+    return {&d1, &d2, &d3, &h1, &h2, &h3, &hs, &pair_d, &pair_h, &announced_d, &announced_h, &lent};
   }
   std::string name(const Array* a) {
-    static const char* const names[] = {"d1", "d2", "d3", "h1", "h2", "h3", "hs", "pair_d", "pair_h", "announced_d", "announced_h"};
+    static const char* const names[] = {"d1", "d2", "d3", "h1", "h2", "h3", "hs", "pair_d", "pair_h", "announced_d", "announced_h",
+                                        "lent"};
     const std::vector<Array*> every = all();
     return names[std::find(every.begin(), every.end(), a) - every.begin()];
   }
 
  private:
   Machine machine_;
+  const std::uint32_t devices_;
   long k_ = -1;
+  char lanes[2]{};
 
  public:
   Array d1, d2, d3;      ///< h1 wants the content of d1, h2 pieces of the content of d2
   Array h1, h2, h3, hs;  ///< hs wants the content of an array that has been freed
   Array pair_d, pair_h;
   Array announced_d, announced_h;  ///< the host side is announced
+  Array lent;                      ///< the body of `block`
+  std::unique_ptr<LentBlock> block;
   std::vector<Array> more;
 };
 
@@ -726,6 +782,52 @@ inline const std::vector<Scenario>& scenarios() {
   return all;
 }
 
+/// Calls on adopted memory, for a world that has some.
+inline const std::vector<Scenario>& scenarios_of_adopted_memory() {
+  static const std::vector<Scenario> all = {
+      {"copy from adopted memory", "lent d3", [](World& w) { w.host_write(w.lent, {page, 3 * page}, 101); w.copy(w.d3, w.lent); w.kernel(w.d3, {0, page}, 102); }},
+      {"copy to adopted memory and back", "lent d1 h3", [](World& w) { w.copy(w.lent, w.d1); w.copy(w.h3, page, w.lent, 0, 4 * page); }},
+      {"copy to adopted memory and an edge of it", "lent d2",
+       [](World& w) {
+         w.e().copies.copy(w.block->address(), w.d2.memory->address, World::edge + 3 * page);
+         World::set(w.lent, 0, w.d2, World::edge, 3 * page);
+         EXPECT_EQ(std::memcmp(w.block->address(), w.d2.content.data(), World::edge), 0) << "an edge is not made lazily";
+       }},
+      {"copy from adopted memory and an edge of it", "lent d2",
+       [](World& w) {
+         const std::uint64_t bytes = 2 * page + World::edge;
+         std::memset(w.block->address() + World::edge + size, 55, World::edge);
+         w.e().copies.copy(w.d2.memory->address + 10, w.block->address() + World::edge + size - 2 * page, bytes);
+         World::set(w.d2, 10, w.lent, size - 2 * page, 2 * page);
+         std::fill_n(w.d2.content.begin() + 10 + 2 * page, World::edge, std::byte{55});
+       }},
+      {"a tile of adopted memory", "lent hs",
+       [](World& w) {
+         w.use_tile(w.lent, Region(300, 400, 9, 900), Access::read_write, 103);
+         w.copy(w.hs, w.lent);
+         w.use_tile(w.lent, Region(300, 400, 9, 900), Access::overwrite, 104);
+         w.host_write(w.lent, {0, 2 * page}, 105);
+       }},
+      {"a part of adopted memory on the host", "lent hs",
+       [](World& w) {
+         Memory* const part = w.e().lifetimes.allocate_host_part(*w.lent.memory, Region(300, 400, 9, 900));
+         (void)w.use_host_part(w.lent, *part, Access::read_write, 106);
+         w.copy(w.hs, w.lent);
+         w.e().lifetimes.deallocate(part);
+       }},
+      {"a release of adopted memory that others want", "lent d3 h3", [](World& w) { w.copy(w.d3, w.lent); w.copy(w.h3, w.lent); w.free(w.lent); }},
+      {"a release of adopted memory that a kernel has written", "lent d3",
+       [](World& w) {
+         w.kernel(w.d3, w.d3.memory->all(), 107);
+         w.copy(w.lent, w.d3);
+         w.free(w.lent);
+         w.block->adopt_again();
+         w.lent.memory = w.block->body();
+       }},
+  };
+  return all;
+}
+
 inline Machine::Options gpu() {
   Machine::Options o = Program::defaults();
   o.device.eagerness = 10;
@@ -750,6 +852,13 @@ inline Machine::Options guarded() {
 
 inline Machine::Options with_little_memory(Machine::Options o) {
   o.engine.device_memory_bytes = 5 * size;  // three arrays, or two and a saved copy
+  return o;
+}
+
+/// A second device, which has some of the arrays.
+inline Machine::Options on_two_devices(Machine::Options o) {
+  o.devices = 2;
+  o.device.arena_bytes *= 2;
   return o;
 }
 

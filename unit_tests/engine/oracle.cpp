@@ -15,11 +15,13 @@ using engine::Operand;
 
 namespace {
 
-// Addresses that stand for the program's streams, four for each device. The engine does not know the last one of each.
-constexpr std::uint32_t most_devices = 4;
-char stream_keys[4 * most_devices];
-void* foreign_stream(std::uint32_t device) { return &stream_keys[4 * device + 3]; }
-std::uint32_t device_of(void* stream) { return static_cast<std::uint32_t>(static_cast<char*>(stream) - stream_keys) / 4; }
+// Addresses that stand for streams, five for each device: three of the program, one of it that the engine does not know, and a lane.
+constexpr std::uint32_t most_devices = 4, streams_each = 5;
+char stream_keys[streams_each * most_devices];
+void* foreign_stream(std::uint32_t device) { return &stream_keys[streams_each * device + 3]; }
+void* lane_of(std::uint32_t device) { return &stream_keys[streams_each * device + 4]; }
+std::uint32_t device_of(void* stream) { return static_cast<std::uint32_t>(static_cast<char*>(stream) - stream_keys) / streams_each; }
+bool is_lane(void* stream) { return stream == lane_of(device_of(stream)); }
 FakeDevice::Stream named(void* stream) { return {stream, device_of(stream)}; }
 std::uint32_t device_of(const Memory& m) { return m.space.value - 1; }
 std::string side(const Memory& m) { return m.on_host() ? "h" : "d" + (device_of(m) > 0 ? std::to_string(device_of(m)) : std::string()); }
@@ -184,7 +186,7 @@ ByteRange Oracle::sub_range(std::uint64_t size) {
 
 void* Oracle::pick_stream(std::uint32_t device) {
   if (streams_ < 3 && random_.chance(1)) ++streams_;
-  return &stream_keys[4 * device + random_.below(streams_)];
+  return &stream_keys[streams_each * device + random_.below(streams_)];
 }
 
 std::uint32_t Oracle::pick_device() { return options_.devices == 1 ? 0 : static_cast<std::uint32_t>(random_.below(options_.devices)); }
@@ -266,8 +268,9 @@ bool Oracle::adopt(void* stream, engine::QueueIndex& queue) {
 void Oracle::order_program(void* stream, const std::vector<Operand>& operands) { order_program(stream, Machine::touches(operands)); }
 
 void Oracle::order_program(void* stream, const std::vector<FakeDevice::Touch>& touches) {
-  // Kernels on different streams that touch one array, one of them writing: the program's own duty.
+  // Kernels on different streams that touch one array, one of them writing: the program's own duty. Of tasks it knows nothing.
   for (const FakeDevice::Stream& other : machine_->device().unordered_kernels(stream, touches)) {
+    if (is_lane(other.native)) continue;
     if (!other.destroyed && random_.chance(50)) machine_->device().synchronize_stream(other);
     else machine_->order_behind(stream, other);
   }
@@ -512,12 +515,18 @@ std::function<void()> Oracle::kernel_body(std::vector<Operand> operands, std::ve
   };
 }
 
-void Oracle::launch(bool unknown) {
+Oracle::Array* Oracle::launch(Launched how, Array* with, void* on) {
+  const bool unknown = how == Launched::unknown, task = how == Launched::task;
   std::vector<Array*> set;
   std::vector<Operand> operands;
-  const std::uint32_t device = pick_device();
+  const std::uint32_t device = on != nullptr ? device_of(on) : pick_device();
   for (const auto& a : arrays_) {
     if (a->device == nullptr || !reaches(device, *a->device)) continue;
+    if (a.get() == with) {
+      set.push_back(with);
+      operands.push_back({with->device, random_.chance(40)});
+      continue;
+    }
     // An unknown kernel, too, uses some arrays only, because the program's own order would hide what the engine must order.
     if (unknown ? random_.chance(60) : device_of(*a->device) != device && random_.chance(70)) continue;
     if ((!unknown && (set.size() >= 3 || !random_.chance(30)))) continue;
@@ -528,8 +537,8 @@ void Oracle::launch(bool unknown) {
     std::swap(operands.front(), operands.back());
     std::swap(set.front(), set.back());
   }
-  void* const stream = pick_stream(device);
-  std::string text = "move " + std::to_string(moves_) + (unknown ? ": an unknown kernel" : ": a kernel") + " on stream " +
+  void* const stream = on != nullptr ? on : task ? lane_of(device) : pick_stream(device);
+  std::string text = "move " + std::to_string(moves_) + (unknown ? ": an unknown kernel" : task ? ": a task" : ": a kernel") + " on stream " +
                      std::to_string(static_cast<char*>(stream) - stream_keys) + " of";
   for (std::size_t i = 0; i < set.size(); ++i) {
     text += " " + std::to_string(set[i]->bytes.size()) + side(*operands[i].memory) + (operands[i].writable ? "w" : "r");
@@ -539,9 +548,10 @@ void Oracle::launch(bool unknown) {
   for (const engine::Requirement& part : parts) text += show(part);
   note(text);
   engine::QueueIndex queue = engine::unknown_queue;
-  if (!adopt(stream, queue)) return;
+  if (!task && !adopt(stream, queue)) return nullptr;
+  if (task && (!attempt([&] { queue = machine_->engine().adopt_lane(device, stream, {}); }) || queue == engine::unknown_queue)) return nullptr;
   const std::vector<FakeDevice::Touch> touches = parts.empty() ? Machine::touches(operands) : Machine::touches(operands, parts);
-  order_program(stream, touches);
+  if (!task) order_program(stream, touches);
   std::vector<Operand> pinned = operands;
   std::vector<engine::Requirement> used = parts;  // the engine may enlarge them
   bool in_part = false;
@@ -550,7 +560,7 @@ void Oracle::launch(bool unknown) {
         else in_part = machine_->engine().launches.begin_launch(queue, operands.data(), operands.size(), {used.data(), used.size()});
       })) {
     for (const engine::Requirement& part : parts) forget_overwritten(*set[index_of(operands, part)], {part});
-    return;
+    return nullptr;
   }
   std::vector<Expected> expected;
   std::vector<Machine::Write> writes;
@@ -566,7 +576,7 @@ void Oracle::launch(bool unknown) {
   for (const Machine::Write& w : writes_of_parts(operands, parts)) writes.push_back(w);
   const engine::Clock before = machine_->engine().launches.submitted_before(queue);
   machine_->device().launch(named(stream), touches, kernel_body(operands, std::move(expected), writes, text));
-  const bool awaited = random_.chance(20);
+  const bool awaited = !task && random_.chance(20);
   if (awaited) machine_->device().synchronize_stream(stream);
   for (const Machine::Write& w : writes) write_by_kernel(*set[w.operand], w.range, w.seed);
   std::uint64_t number = 0;
@@ -575,6 +585,20 @@ void Oracle::launch(bool unknown) {
                                                     {used.data(), in_part ? used.size() : 0});
   });
   if (awaited) machine_->engine().launches.launch_awaited(queue, before, number);
+  return writes.empty() ? nullptr : set[writes.back().operand];
+}
+
+/// A task of a library call that uses arrays themselves. What it has written is often used next, on a stream that is new to the engine: it is
+/// the engine that orders both.
+void Oracle::task() {
+  Array* const written = launch(Launched::task);
+  if (written == nullptr || failed_ || random_.chance(20)) return;
+  if (random_.chance(30)) (void)launch(Launched::known, written);  // so that the program's queues are ordered behind the task, perhaps all of them
+  const std::uint32_t device = device_for(*written->device);
+  void* const stream = random_.chance(60) ? pick_stream(device) : foreign_stream(device);
+  destroy_stream(stream);
+  if (random_.chance(50)) (void)launch(Launched::known, written, stream);
+  else foreign_call(written, stream);
 }
 
 std::vector<engine::Requirement> Oracle::random_parts(const std::vector<Operand>& operands) {
@@ -704,15 +728,16 @@ void Oracle::use_by_faults(Array& a, const Expected& expected, const std::vector
 }
 
 /// A raw kernel or a copy of the driver's that nobody announced, of one or two arrays.
-void Oracle::foreign_call() {
+void Oracle::foreign_call(Array* with, void* on) {
   std::vector<Array*> set;
+  if (with != nullptr) set.push_back(with);
   for (std::uint64_t n = 1 + random_.below(2); n > 0; --n) {
     Array& a = pick();
     if (a.device == nullptr || a.bytes.empty() || std::find(set.begin(), set.end(), &a) != set.end()) continue;
     if (set.empty() || reaches(device_of(*set.front()->device), *a.device)) set.push_back(&a);
   }
   if (set.empty()) return;
-  const bool kernel = random_.chance(60);
+  const bool kernel = on != nullptr || random_.chance(60);
   std::vector<device::DriverUse> uses;
   std::vector<Operand> operands;
   std::vector<engine::Requirement> parts;  // a copy uses these bytes alone
@@ -735,11 +760,11 @@ void Oracle::foreign_call() {
     text += " " + std::to_string(a->bytes.size()) + (writable ? "w" : "r") + (kernel ? "" : show(r));
   }
   note(text);
-  const std::uint32_t device = device_for(*set.front()->device);
+  const std::uint32_t device = on != nullptr ? device_of(on) : device_for(*set.front()->device);
   engine::QueueIndex queue = engine::unknown_queue;  // of kernels the stream may be known, or only its device
-  const bool known = kernel && random_.chance(60);
+  const bool known = kernel && (on != nullptr || random_.chance(60));
   DeviceSet devices = kernel && random_.chance(50) ? DeviceSet{1} << device : all_devices;
-  void* const stream = known && random_.chance(50) ? pick_stream(device) : foreign_stream(device);
+  void* const stream = on != nullptr ? on : known && random_.chance(50) ? pick_stream(device) : foreign_stream(device);
   const std::vector<FakeDevice::Touch> touches = kernel ? Machine::touches(operands) : Machine::touches(operands, parts);
   order_program(stream, touches);
   if (known) {
@@ -1277,9 +1302,7 @@ void Oracle::reallocate() {
 }
 
 /// The program destroys a stream. The next one may get its handle.
-void Oracle::destroy_stream() {
-  const std::uint32_t device = pick_device();
-  void* const stream = random_.chance(50) ? pick_stream(device) : foreign_stream(device);
+void Oracle::destroy_stream(void* stream) {
   note("destroy stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
   leases_.erase(stream);  // nothing is left to be given up
   bool known = false;
@@ -1288,8 +1311,9 @@ void Oracle::destroy_stream() {
 }
 
 void Oracle::retire_queue() {
-  if (random_.chance(50)) return destroy_stream();
-  void* const stream = pick_stream(pick_device());
+  const std::uint32_t device = pick_device();
+  if (random_.chance(50)) return destroy_stream(random_.chance(50) ? pick_stream(device) : foreign_stream(device));
+  void* const stream = pick_stream(device);
   note("retire stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
   engine::QueueIndex queue = engine::unknown_queue;
   if (!adopt(stream, queue) || queue == engine::unknown_queue) return;
@@ -1447,8 +1471,8 @@ void Oracle::move() {
   if (choice < 200) return host_read();
   if (choice < 340) return options_.device_faults && random_.chance(40) ? raw_use() : host_write();
   if (choice < 410) return random_.chance(15) ? prefetch() : announced_access();
-  if (choice < (options_.devices > 1 ? 605u : 620u)) return launch(false);
-  if (choice < 625) return launch(true);
+  if (choice < (options_.devices > 1 ? 605u : 620u)) return random_.chance(6) ? task() : (void)launch(Launched::known);
+  if (choice < 625) return (void)launch(Launched::unknown);
   if (choice < 628) return use_parts();
   if (choice < 631) return derive();
   if (choice < 640) return native_launch();

@@ -107,10 +107,15 @@ class Oracle {
   void host_write();
   void raw_use();
   void announced_access();
-  void launch(bool unknown);
+  enum class Launched { known, unknown, task };
+  /// @param with  an array that is among the operands; nullptr: any  @param on  the stream; nullptr: any
+  /// @return an array that it writes; nullptr: none, or the launch was refused
+  Array* launch(Launched how, Array* with = nullptr, void* on = nullptr);
+  void task();
   void native_launch();
   void derive();
-  void foreign_call();
+  /// @param with, on  as of `launch`
+  void foreign_call(Array* with = nullptr, void* on = nullptr);
   void fill_by_kernel();
   void use_parts();
   void use_part();
@@ -128,7 +133,7 @@ class Oracle {
   void prefetch();
   void reallocate();
   void retire_queue();
-  void destroy_stream();
+  void destroy_stream(void* stream);
   void message_out();
   void message_in();
   /// Waits for all work, and compares the replay's bytes and counts with the engine's.

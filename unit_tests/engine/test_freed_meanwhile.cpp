@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "calls.hpp"
+#include "meanwhile.hpp"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -58,34 +56,21 @@ bool names(const char* uses, const std::string& name) {
 }
 
 /// @return  false: the call waits less often
-bool free_at(const Machine::Options& options, const Scenario& scenario, std::size_t which, long wait) {
-  World w(options);
+bool free_at(const Machine::Options& options, With with, const Scenario& scenario, std::size_t which, long wait, Through& all) {
+  World w(options, with);
   w.use_natively();  // whoever needs device memory waits for the device
   Array& a = *w.all()[which];
   freed = w.name(&a);
-  if (names(scenario.uses, freed)) return false;
-  std::thread other;
-  std::atomic<bool> done{false};
+  if (a.memory == nullptr || names(scenario.uses, freed)) return false;
   Array made;
-  long left = wait;
-  const std::function<void()> moves = [&] {
-    if (left-- > 0) {
-      w.machine().when_unlocked(moves);
-      return;
-    }
-    other = std::thread([&] {
-      w.free(a);
-      made = reuse(w, static_cast<Reuse>((which + static_cast<std::size_t>(wait)) % 3));
-      done = true;
-    });
-    // Where the lock is not given up, it comes later.
-    for (int i = 0; i < 100 && !done; ++i) std::this_thread::sleep_for(std::chrono::microseconds(10));
-  };
-  w.machine().when_unlocked(moves);
+  Meanwhile other(w, wait, [&] {
+    w.free(a);
+    made = reuse(w, static_cast<Reuse>((which + static_cast<std::size_t>(wait)) % 3));
+  });
   scenario.call(w);
-  w.machine().when_unlocked(nullptr);
-  if (!other.joinable()) return false;
-  other.join();
+  other.end();
+  if (!other.reached()) return false;
+  all.count(other);
   if (!w.ended) {
     w.expect_content("behind the call");
     if (!made.content.empty() && made.content[0] == std::byte{90}) {
@@ -97,19 +82,24 @@ bool free_at(const Machine::Options& options, const Scenario& scenario, std::siz
   return true;
 }
 
-void check(const Machine::Options& options) {
+void check(const Machine::Options& options, With with = With::arrays) {
   base::set_fatal_handler(&say_where);
-  for (const Scenario& scenario : scenarios()) {
+  Through all;
+  const long apart = with == With::tiles ? 3 : 1;  // such calls wait often, and each array is freed at another third of the waits
+  for (const Scenario& scenario : scenarios_with(with)) {
     running = scenario.name;
     for (std::size_t which = 0; which < World::count; ++which) {
-      for (at_wait = 0; at_wait < 100; ++at_wait) {
+      for (at_wait = static_cast<long>(which) % apart; at_wait < 100; at_wait += apart) {
         SCOPED_TRACE(std::string(scenario.name) + ", array " + std::to_string(which) + ", wait " + std::to_string(at_wait));
-        const bool fired = free_at(options, scenario, which, at_wait);
+        const bool reached = free_at(options, with, scenario, which, at_wait, all);
         if (::testing::Test::HasFailure()) return;
-        if (!fired) break;
+        if (!reached) break;
       }
     }
   }
+  std::printf("  something is freed: %s\n", all.text().c_str());
+  EXPECT_GT(all.through, 2 * all.waited);
+  EXPECT_GT(all.through, scenarios_with(with).size()) << "many calls wait";
 }
 
 /// Room is made for the set of an unknown launch by evicting a saved copy, which waits for its last use.
@@ -533,6 +523,12 @@ TEST(FreedMeanwhile, GpuInBlocks) { check(in_blocks(gpu())); }
 TEST(FreedMeanwhile, GuardedInBlocks) { check(in_blocks(guarded())); }
 TEST(FreedMeanwhile, Emulated) { check(with_little_memory(emulated())); }
 TEST(FreedMeanwhile, Guarded) { check(with_little_memory(guarded())); }
+TEST(FreedMeanwhile, TwoGpus) { check(with_little_memory(on_two_devices(gpu()))); }
+TEST(FreedMeanwhile, TwoGuardedDevicesInBlocks) { check(in_blocks(on_two_devices(guarded()))); }
+TEST(FreedMeanwhile, AdoptedMemory) { check(with_little_memory(gpu()), With::adopted); }
+TEST(FreedMeanwhile, Tiles) { check(with_little_memory(gpu()), With::tiles); }
+TEST(FreedMeanwhile, TilesOnTwoGpus) { check(on_two_devices(gpu()), With::tiles); }
+TEST(FreedMeanwhile, TilesOnTwoGuardedDevices) { check(with_little_memory(on_two_devices(guarded())), With::tiles); }
 TEST(FreedMeanwhile, CheckedWrites) {
   Machine::Options o = gpu();
   o.engine.check_writes = true;

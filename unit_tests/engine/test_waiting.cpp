@@ -4,9 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <functional>
+#include <string>
 #include <thread>
 
 /// Who waits for the launches of other threads, and who lets whom go first.
@@ -31,12 +35,22 @@ struct Said final : engine::Surroundings {
     where = waits_at;
     return help ? help() : platform::Holder::runs;
   }
-  void look_around() noexcept override { ++looks; }
+  void look_around() noexcept override {
+    ++looks;
+    if (holds.exchange(false)) with_lock();
+  }
+  /// The next launch that takes the lock calls `body` while it has the lock.
+  void hold_once(std::function<void()> body) {
+    with_lock = std::move(body);
+    holds = true;
+  }
 
   bool launches = false;
   const Memory* of = nullptr;
   const void* waits_at = nullptr;
   std::function<platform::Holder()> help;
+  std::function<void()> with_lock;
+  std::atomic<bool> holds{false};
   std::atomic<int> looks{0};
 };
 
@@ -264,6 +278,73 @@ TEST_F(Waiting, WhatWouldWaitForItsOwnLaunchIsRefused) {
   said.launches = false;
   end();
   p.expect_host(h, 1);
+}
+
+// --- the lock itself ---------------------------------------------------------------------------------------------------
+
+/// Returns whether the thread sleeps, as a thread does that waits for a lock.
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t name_ends = text.rfind(") ");
+  return name_ends != std::string::npos && text[name_ends + 2] == 'S';
+}
+
+/// Counts launches until the first step is made.
+struct UntilFirstStep final : plan::Observer {
+  explicit UntilFirstStep(Said& s) : said(s) {}
+  void done(const plan::Step&) noexcept override {
+    if (looks < 0) looks = said.looks.load();
+  }
+  void refused(const plan::Step&) noexcept override {}
+  Said& said;
+  std::atomic<int> looks{0};
+};
+
+/// Launches that need the lock, without a pause between them: a thread that serves a fault has to wake up first when it gets the lock, so they
+/// would take it again before.
+TEST(WaitingForTheLock, AFaultComesBeforeFurtherLaunches) {
+  for (int round = 0; round < 20; ++round) {
+    Said said;
+    UntilFirstStep until(said);
+    Machine::Options o = Waiting::options(said);
+    o.engine.check = true;  // so that every launch takes the lock
+    o.engine.observer = &until;
+    Program p(o);
+    p.platform().watch({});
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size);
+    Memory& launched = p.on_device(size);
+    p.kernel_write(&streams[0], d, d.all(), 1);
+    p.copy(h, d);
+    p.kernel_write(&streams[0], launched, launched.all(), 2);
+    p.device().synchronize_device();
+    const engine::QueueIndex q = p.queue(&streams[0]);
+
+    const pid_t reader = ::gettid();
+    std::atomic<bool> may_read{false}, stop{false};
+    int looks_at_fault = 0;
+    std::thread launcher([&] {
+      const Operand reads{&launched, false};
+      while (!stop) {
+        p.engine().launches.begin_launch(q, &reads, 1);
+        p.engine().launches.end_launch(q, &reads, 1);
+      }
+    });
+    while (said.looks < 10) std::this_thread::yield();
+    // The launch that has the lock keeps it until the reader waits for it.
+    said.hold_once([&] {
+      may_read = true;
+      while (!sleeps(reader)) std::this_thread::yield();
+      looks_at_fault = said.looks.load();
+      until.looks = -1;
+    });
+    while (!may_read) std::this_thread::yield();
+    p.expect_host(h, 1);
+    stop = true;
+    launcher.join();
+    EXPECT_EQ(until.looks - looks_at_fault, 0) << "launches had the lock before the fault";
+  }
 }
 
 // --- from within a driver's call -------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,12 @@ class Machine {
   /// Sets a move that runs once, when a call next gives up the engine's lock; nullptr: none. Has no effect if the options name
   /// surroundings.
   void when_unlocked(std::function<void()> move) { others_.set(std::move(move)); }
+  /// Counts from now on how often this thread gives up the engine's lock (`waits_of_counted`).
+  void count_waits_of_this_thread() {
+    others_.counted_waits = 0;
+    others_.counted = std::this_thread::get_id();
+  }
+  [[nodiscard]] std::uint64_t waits_of_counted() const { return others_.counted_waits; }
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   /// Returns the home device, which is also the world of all.
   [[nodiscard]] FakeDevice& device() { return *device_; }
@@ -241,6 +248,7 @@ class Machine {
     }
     void without_lock() override {
       const FailuresPaused paused;
+      if (counted.load() == std::this_thread::get_id()) ++counted_waits;
       const bool moves = waits.load();
       if (engine::Engine* const e = engine.load(); e != nullptr && (moves || turns.fetch_add(1) % audit_every == 0)) e->audit();
       if (waits.exchange(false)) std::exchange(move, nullptr)();
@@ -248,6 +256,8 @@ class Machine {
     std::function<void()> move;
     std::atomic<bool> waits{false};
     std::atomic<std::uint64_t> turns{0};
+    std::atomic<std::thread::id> counted{};
+    std::atomic<std::uint64_t> counted_waits{0};
     std::uint64_t audit_every = 1;
     std::atomic<engine::Engine*> engine{nullptr};
   };

@@ -536,6 +536,7 @@ void Executor::freeze(Memory& m, const Region& where) {
 }
 
 std::uint64_t Executor::digest_of(Memory& m) {
+  const base::TakesTime work;  // it waits for kernels with the lock, for which faults wait
   DeviceState& d = s_.device_of(m);
   order_queue(d.within_queue, m, ByteRange{0, m.bytes}, Mode::reads, Behind::all);
   std::vector<std::byte> copy;
@@ -547,6 +548,7 @@ std::uint64_t Executor::digest_of(Memory& m) {
 }
 
 std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
+  const base::TakesTime work;  // as above
   std::vector<std::byte> bytes(range.size());
   const std::byte* const from = m.address + range.begin;
   if (m.on_host()) {

@@ -9,6 +9,8 @@
 #include <semcache/engine/operand.hpp>
 #include <semcache/engine/transfers.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -45,7 +47,18 @@ class Transactions : Parts {
  private:
   friend class Transaction;
   friend class Look;
-  [[nodiscard]] std::unique_lock<std::mutex> lock() const { return std::unique_lock<std::mutex>(mutex_); }
+  [[nodiscard]] std::unique_lock<std::mutex> lock() const {
+    std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+    take(lock);
+    return lock;
+  }
+  /// Takes the lock. A thread that serves a fault comes before all others: a mutex goes to whoever runs at the moment, so threads that launch
+  /// without a pause would take it from a thread that has to wake up first, again and again.
+  void take(std::unique_lock<std::mutex>& lock) const {
+    if (faults_at_lock_.load(std::memory_order_relaxed) == 0 && lock.try_lock()) return;
+    take_in_turn(lock);
+  }
+  void take_in_turn(std::unique_lock<std::mutex>& lock) const;
   /// @throws SystemError  another thread has the lock, and does not give it up before the patience is over
   [[nodiscard]] std::unique_lock<std::mutex> lock(base::Patience& patience) const;
   void wait(Transaction& transaction, const Obstacle& obstacle);
@@ -70,6 +83,7 @@ class Transactions : Parts {
   void give_back_staging(Transaction& transaction) noexcept;
 
   mutable std::mutex mutex_;
+  mutable std::atomic<std::uint32_t> faults_at_lock_{0};  ///< threads that serve a fault and wait for the lock
 };
 
 /// One access. It has the engine's lock from its beginning to its end, and gives the lock up only to wait and to do what takes
@@ -131,7 +145,7 @@ class Transaction : base::Uncopied {
   friend class Transactions;
   void give_up();
   void take_back() {
-    lock_.lock();
+    all_.take(lock_);
     --all_.s_.unlocked;
   }
   Transactions& all_;
