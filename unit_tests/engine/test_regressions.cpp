@@ -401,6 +401,24 @@ TEST(Regressions, ANewQueueLeavesArraysReady) {
   }
 }
 
+TEST(Regressions, ANewQueueThatTheDriverDoesNotOrderWaitsAtItsLaunches) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.host_write(h, h.all(), 1);
+  p.launch(stream_a, {{&d, false}}, [] {});
+  ASSERT_NE(d.flags.load() & Memory::idle, 0u);
+  p.device().fail_call(1, FakeDevice::call_record | FakeDevice::call_wait);
+  p.engine().adopt_queue(0, stream_b, {}, engine::Engine::Lease::one_more);
+  p.device().fail_call(0, 0);
+  EXPECT_EQ(d.flags.load() & Memory::idle, 0u);
+  std::vector<std::byte> seen;
+  p.kernel_read(stream_b, d, seen);  // the device finds a race if it does not wait for the transfer
+  p.device().synchronize_device();
+  for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i));
+  p.engine().audit();
+}
+
 TEST(Regressions, AnEngineThatCannotBeMadeLeavesNothingBehind) {
   const auto fail = [](const std::string& text) { ADD_FAILURE() << text; };
   int refused = 0;
