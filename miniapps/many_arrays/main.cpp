@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* usage =
     "many_arrays [--part NAME] [COUNT ...]   (10 1000 16000 100000)\n"
-    "NAME: saved, mirrors, parts, ready, allocations, adopted, bytes, evictions or tiles; all of them if it is not given.\n"
+    "NAME: saved, mirrors, parts, ready, allocations, kernel, adopted, bytes, evictions or tiles; all of them if it is not given.\n"
     "Prints what operations cost, in microseconds, while so many other arrays live: medians on the emulated device, one process for all.\n"
     "Figures at 100,000 beside those at 10 tell what grows with arrays that are not concerned. The processor's caches do not hold\n"
     "100,000 arrays, so figures that come to another array each time grow by some misses even where no work does. In a virtual machine,\n"
@@ -193,7 +193,7 @@ void beside_mirrors_of_one(std::size_t count, Table& table) {
     return m;
   };
   Arrays mirrors(count, copied);
-  std::vector<double> made, faults, reads, frees, new_frees, writes, cold_writes;
+  std::vector<double> made, faults, reads, frees, cold_frees, new_frees, writes, cold_writes;
   void* const other = written_array();
   void* const wants_other = mirror();
   for (int k = 0; k < 10; ++k) {
@@ -217,13 +217,21 @@ void beside_mirrors_of_one(std::size_t count, Table& table) {
     m = copied();
     reads.push_back(time_of([&] { access(m, bytes, Access::read); }));
   }
+  for (std::size_t k = 0; k < 21; ++k) {
+    void*& m = mirrors[k * 7919 % count];
+    empty_caches();
+    cold_frees.push_back(time_of([&] { runtime::deallocate(m); }));
+    m = copied();
+    access(m, bytes, Access::read);
+  }
   table.add("mirrors of one array: one more, copied to lazily", median(made));
   table.add("mirrors of one array: a read of one, a host fault", median(faults));
   table.add("mirrors of one array: an announced read of one", median(reads));
   table.add("mirrors of one array: the newest freed", median(new_frees));
   table.add("mirrors of one array: any freed", median(frees));
+  table.add("mirrors of one array: the same with emptied caches", median(cold_frees));
   table.add("mirrors of one array: a launch that writes that array", median(writes));
-  table.add("mirrors of one array: the same with emptied caches", median(cold_writes));
+  table.add("mirrors of one array: that launch with emptied caches", median(cold_writes));
   for (void* const array : {wants_other, other, source}) runtime::deallocate(array);
 }
 
@@ -275,6 +283,19 @@ void beside_ready_arrays(std::size_t count, Table& table) {
   }
   table.add("ready arrays: a stream made known, and given up", median(queues));
   table.add("ready arrays: a known launch behind that", median(launches));
+}
+
+/// Measures arrays that a kernel's body frees, as that of a View of Views does on the emulated device: they go when the launch ends.
+void freed_in_a_kernel(std::size_t count, Table& table) {
+  void* const own = written_array();
+  Arrays arrays(count, &written_array);
+  const double us = time_of([&] {
+    const runtime::Capture capture{own, nullptr, 0, true, true};
+    const runtime::Launch l(queue(), "frees", &capture, 1);
+    for (std::size_t i = 0; i < count; ++i) runtime::deallocate(std::exchange(arrays[i], nullptr));
+  });
+  table.add("arrays freed in a kernel: each of them", us / static_cast<double>(count));
+  runtime::deallocate(own);
 }
 
 /// Measures adopted memory: ranges of two pages each, side by side.
@@ -419,8 +440,8 @@ int main(int argc, char** argv) {
   using Measure = void (*)(std::size_t, Table&);
   const std::pair<const char*, Measure> parts[] = {
       {"saved", &beside_saved_copies}, {"mirrors", &beside_mirrors_of_one}, {"parts", &beside_parts_of_one},
-      {"ready", &beside_ready_arrays}, {"allocations", &allocations},       {"adopted", &beside_adopted_ranges},
-      {"bytes", &host_bytes_of_each},  {"evictions", &evictions},           {"tiles", &tiles}};
+      {"ready", &beside_ready_arrays}, {"allocations", &allocations},       {"kernel", &freed_in_a_kernel},
+      {"adopted", &beside_adopted_ranges}, {"bytes", &host_bytes_of_each},  {"evictions", &evictions}, {"tiles", &tiles}};
   const auto chosen = [&](const auto& named) { return *part == '\0' || std::strcmp(named.first, part) == 0; };
   if (std::none_of(std::begin(parts), std::end(parts), chosen)) {
     std::fputs(usage, stderr);
