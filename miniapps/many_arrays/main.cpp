@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,8 @@ using namespace semcache;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* usage =
-    "many_arrays [COUNT ...]   (10 1000 16000 100000)\n"
+    "many_arrays [--part NAME] [COUNT ...]   (10 1000 16000 100000)\n"
+    "NAME: saved, mirrors, parts, ready, allocations, kernel, adopted, bytes, evictions or tiles; all of them if it is not given.\n"
     "Prints what operations cost, in microseconds, while so many other arrays live: medians on the emulated device, one process for all.\n"
     "Figures at 100,000 beside those at 10 tell what grows with arrays that are not concerned. The processor's caches do not hold\n"
     "100,000 arrays, so figures that come to another array each time grow by some misses even where no work does. In a virtual machine,\n"
@@ -191,7 +193,7 @@ void beside_mirrors_of_one(std::size_t count, Table& table) {
     return m;
   };
   Arrays mirrors(count, copied);
-  std::vector<double> made, faults, reads, frees, new_frees, writes, cold_writes;
+  std::vector<double> made, faults, reads, frees, cold_frees, new_frees, writes, cold_writes;
   void* const other = written_array();
   void* const wants_other = mirror();
   for (int k = 0; k < 10; ++k) {
@@ -215,14 +217,48 @@ void beside_mirrors_of_one(std::size_t count, Table& table) {
     m = copied();
     reads.push_back(time_of([&] { access(m, bytes, Access::read); }));
   }
+  for (std::size_t k = 0; k < 21; ++k) {
+    void*& m = mirrors[k * 7919 % count];
+    empty_caches();
+    cold_frees.push_back(time_of([&] { runtime::deallocate(m); }));
+    m = copied();
+    access(m, bytes, Access::read);
+  }
   table.add("mirrors of one array: one more, copied to lazily", median(made));
   table.add("mirrors of one array: a read of one, a host fault", median(faults));
   table.add("mirrors of one array: an announced read of one", median(reads));
   table.add("mirrors of one array: the newest freed", median(new_frees));
   table.add("mirrors of one array: any freed", median(frees));
+  table.add("mirrors of one array: the same with emptied caches", median(cold_frees));
   table.add("mirrors of one array: a launch that writes that array", median(writes));
-  table.add("mirrors of one array: the same with emptied caches", median(cold_writes));
+  table.add("mirrors of one array: that launch with emptied caches", median(cold_writes));
   for (void* const array : {wants_other, other, source}) runtime::deallocate(array);
+}
+
+/// Measures mirrors of a few bytes each that want, or have, pieces of one array.
+void beside_parts_of_one(std::size_t count, Table& table) {
+  constexpr std::size_t piece = 512;
+  void* const whole = runtime::allocate_device("whole", (count + 1) * piece);
+  write_all(whole, (count + 1) * piece);
+  const auto copied = [whole](std::size_t i) {
+    void* const m = runtime::allocate_host("mirror of a piece", piece);
+    runtime::copy(m, static_cast<std::byte*>(whole) + i * piece, piece, queue());
+    return m;
+  };
+  std::size_t made = 0;
+  Arrays mirrors(count, [&] { return copied(made++); });
+  for (std::size_t i = 0; i < count; i += 2) access(mirrors[i], piece, Access::read);
+  std::vector<double> copies, reads, frees;
+  for (std::size_t k = 0; k < samples; ++k) {
+    const std::size_t i = k * 7919 % count;
+    frees.push_back(time_of([&] { runtime::deallocate(mirrors[i]); }));
+    copies.push_back(time_of([&] { mirrors[i] = copied(i); }));
+    reads.push_back(time_of([&] { access(mirrors[i], piece, Access::read); }));
+  }
+  table.add("pieces of one array: one more, copied to lazily", median(copies));
+  table.add("pieces of one array: an announced read of one", median(reads));
+  table.add("pieces of one array: any freed", median(frees));
+  runtime::deallocate(whole);
 }
 
 void beside_ready_arrays(std::size_t count, Table& table) {
@@ -239,6 +275,52 @@ void beside_ready_arrays(std::size_t count, Table& table) {
   fetched();
   table.add("ready arrays: unknown launch, copy, announced read", median_of(1, fetched));
   runtime::deallocate(host);
+  std::vector<double> queues, launches;
+  for (std::size_t k = 0; k < samples; ++k) {
+    const char stream{};
+    queues.push_back(time_of([&] { runtime::retire_queue(runtime::lease_queue(const_cast<char*>(&stream))); }));
+    launches.push_back(time_of([&] { launch(others[0], Access::read_write); }));
+  }
+  table.add("ready arrays: a stream made known, and given up", median(queues));
+  table.add("ready arrays: a known launch behind that", median(launches));
+}
+
+/// Measures arrays that a kernel's body frees, as that of a View of Views does on the emulated device: they go when the launch ends.
+void freed_in_a_kernel(std::size_t count, Table& table) {
+  void* const own = written_array();
+  Arrays arrays(count, &written_array);
+  const double us = time_of([&] {
+    const runtime::Capture capture{own, nullptr, 0, true, true};
+    const runtime::Launch l(queue(), "frees", &capture, 1);
+    for (std::size_t i = 0; i < count; ++i) runtime::deallocate(std::exchange(arrays[i], nullptr));
+  });
+  table.add("arrays freed in a kernel: each of them", us / static_cast<double>(count));
+  runtime::deallocate(own);
+}
+
+/// Measures adopted memory: ranges of two pages each, side by side.
+void beside_adopted_ranges(std::size_t count, Table& table) {
+  const std::size_t ranges = std::min<std::size_t>(count, 10000), range = 2 * bytes;
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(range, (ranges + 1) * range));
+  for (std::size_t i = 0; i < ranges; ++i) runtime::adopt(memory + i * range, range, "range");
+  void* const array = runtime::allocate_device("array", range);
+  write_all(array, range);
+  std::vector<double> adopted, copies, faults, released;
+  for (std::size_t k = 0; k < samples; ++k) {
+    std::byte* const one = memory + k * 7919 % ranges * range;
+    copies.push_back(time_of([&] { runtime::copy(one, array, range, queue()); }));
+    faults.push_back(time_of([&] { touch(one); }));
+    released.push_back(time_of([&] { runtime::release(one); }));
+    adopted.push_back(time_of([&] { runtime::adopt(one, range, "range"); }));
+    launch(array, Access::read_write);
+  }
+  table.add("up to 10,000 adopted ranges: a copy to one", median(copies));
+  table.add("up to 10,000 adopted ranges: a host fault", median(faults));
+  table.add("up to 10,000 adopted ranges: any released", median(released));
+  table.add("up to 10,000 adopted ranges: one more adopted", median(adopted));
+  runtime::deallocate(array);
+  for (std::size_t i = 0; i < ranges; ++i) runtime::release(memory + i * range);
+  std::free(memory);
 }
 
 void allocations(std::size_t count, Table& table) {
@@ -338,7 +420,12 @@ void tiles(std::size_t count, Table& table) {
 
 int main(int argc, char** argv) {
   std::vector<std::size_t> counts;
+  const char* part = "";
   for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--part") == 0 && i + 1 < argc) {
+      part = argv[++i];
+      continue;
+    }
     counts.push_back(std::strtoul(argv[i], nullptr, 10));
     if (counts.back() == 0) {
       std::fputs(usage, std::strcmp(argv[i], "--help") == 0 ? stdout : stderr);
@@ -350,9 +437,20 @@ int main(int argc, char** argv) {
   // As on a GPU, device pages are not protected: otherwise they would need more mappings than the kernel allows.
   ::setenv("SEMCACHE_DEVICE_TRACKER", "off", 1);
   Table table;
+  using Measure = void (*)(std::size_t, Table&);
+  const std::pair<const char*, Measure> parts[] = {
+      {"saved", &beside_saved_copies}, {"mirrors", &beside_mirrors_of_one}, {"parts", &beside_parts_of_one},
+      {"ready", &beside_ready_arrays}, {"allocations", &allocations},       {"kernel", &freed_in_a_kernel},
+      {"adopted", &beside_adopted_ranges}, {"bytes", &host_bytes_of_each},  {"evictions", &evictions}, {"tiles", &tiles}};
+  const auto chosen = [&](const auto& named) { return *part == '\0' || std::strcmp(named.first, part) == 0; };
+  if (std::none_of(std::begin(parts), std::end(parts), chosen)) {
+    std::fputs(usage, stderr);
+    return 1;
+  }
   for (const std::size_t n : counts) {
-    for (const auto part : {&beside_saved_copies, &beside_mirrors_of_one, &beside_ready_arrays, &allocations, &host_bytes_of_each, &evictions, &tiles}) {
-      part(n, table);
+    for (const auto& named : parts) {
+      if (!chosen(named)) continue;
+      named.second(n, table);
       finalize();
     }
     std::fprintf(stderr, "%zu arrays: done\n", n);

@@ -88,6 +88,51 @@ TYPED_TEST_P(DeviceContract, MapBeyondTheMemoryIsOutOfMemoryAndMapsNothing) {
   device.release(base, reserved);
 }
 
+/// Three places of the same memory, which are unmapped in every order.
+TYPED_TEST_P(DeviceContract, SeveralPlacesMayBeTheSameMemory) {
+  auto& device = *this->device;
+  const std::uint64_t block = 2 * device.granularity_bytes();
+  std::vector<std::size_t> order{0, 1, 2};
+  const Bytes before = counting(block, 1);
+  do {
+    Arena arena(device, 1);  // it has the queue, and one granule in front of the places
+    const std::uint64_t free = device.free_memory_bytes();
+    const auto offset = [&](std::size_t place) { return (1 + 3 * place) * device.granularity_bytes(); };
+    const auto address = [&](std::size_t place) { return arena.base + offset(place); };
+    device.map(address(0), block);
+    const std::uint64_t with_block = device.free_memory_bytes();
+    EXPECT_LT(with_block, free);
+    arena.write(offset(0), before);
+
+    device.map_same(address(1), address(0), block);
+    device.map_same(address(2), address(1), block);
+
+    EXPECT_EQ(device.free_memory_bytes(), with_block) << "the memory counts once";
+    for (std::size_t place = 0; place < 3; ++place) EXPECT_EQ(arena.read(offset(place), block), before) << place;
+    for (std::size_t writer = 0; writer < 3; ++writer) {
+      const Bytes content = counting(block, 10 + static_cast<unsigned>(writer));
+      arena.write(offset(writer), content);
+      for (std::size_t place = 0; place < 3; ++place) EXPECT_EQ(arena.read(offset(place), block), content) << writer << ' ' << place;
+    }
+    Bytes last = counting(block, 12);
+    for (std::size_t gone = 0; gone < 3; ++gone) {
+      for (std::size_t i = gone; i < 3; ++i) EXPECT_EQ(arena.read(offset(order[i]), block), last) << i;
+      EXPECT_EQ(device.free_memory_bytes(), with_block) << gone << " of its places are gone";
+      device.unmap(address(order[gone]), block);
+      if (gone == 2) break;
+      last = counting(block, 20 + static_cast<unsigned>(gone));
+      arena.write(offset(order[gone + 1]), last);
+    }
+    EXPECT_EQ(device.free_memory_bytes(), free);
+    device.map(address(1), block);  // the addresses still work, with memory of their own
+    device.map(address(2), block);
+    arena.write(offset(1), before);
+    arena.write(offset(2), last);
+    EXPECT_EQ(arena.read(offset(1), block), before);
+    for (const std::size_t place : {1, 2}) device.unmap(address(place), block);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
 TYPED_TEST_P(DeviceContract, CopiesRoundTripAndWithinTheDevice) {
   auto& device = *this->device;
   const Arena arena(device, 4);
@@ -346,7 +391,7 @@ TYPED_TEST_P(DeviceContract, HostMemoryIsNoForeignDevicePointer) {
 
 REGISTER_TYPED_TEST_SUITE_P(DeviceContract, ReservesAlignedAddressesAtLeastTwoMebibytes, ReserveHalvesWhatCannotBeHad,
                             GranularityIsAPowerOfTwo, MapAndUnmapAreBalancedAndAddressesStayUsable,
-                            MapBeyondTheMemoryIsOutOfMemoryAndMapsNothing, CopiesRoundTripAndWithinTheDevice,
+                            MapBeyondTheMemoryIsOutOfMemoryAndMapsNothing, SeveralPlacesMayBeTheSameMemory, CopiesRoundTripAndWithinTheDevice,
                             CopiesColumnsAndTouchesNothingBetweenThem,
                             FillRepeatsEveryPatternAndTouchesNothingElse, FillOfEqualWordsIsRight,
                             DigestSeesEveryByteTheOrderAndTheLength, DigestOfZerosDependsOnTheLength,

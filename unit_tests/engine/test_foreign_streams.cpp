@@ -386,9 +386,13 @@ TEST(ForeignStreams, AnIdleStreamDoesNotKeepLaunchesWaiting) {
     EXPECT_EQ(base[page], Streams::mix(2, page)) << "so must this one";
   }, all_devices, false);
   (void)p.ours(two);
-  EXPECT_FALSE(engine::ready({&a, false})) << "it is one of ours from now on";
+  EXPECT_TRUE(engine::ready({&a, false})) << "it is one of ours from now on, and is ordered behind the transfer at once";
   p.device().synchronize_stream(one);
   EXPECT_TRUE(ran);
+  p.launch(two, {{&a, false}}, [&, base = a.address] {  // the device finds a race if it does not wait for the transfer
+    EXPECT_EQ(base[page], Streams::mix(2, page));
+  });
+  p.device().synchronize_stream(two);
 }
 
 /// A stream that was used by other code, and gets a lease: nothing has ended, so nobody waits for the device.

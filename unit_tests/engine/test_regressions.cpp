@@ -379,6 +379,46 @@ TEST(Regressions, AStreamThatIsLeasedUnderANewNameWaitsForNobody) {
   for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i));
 }
 
+/// An instance that is made and ended costs the same beside any number of arrays: none of them is looked at.
+TEST(Regressions, ANewQueueLeavesArraysReady) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.host_write(h, h.all(), 1);
+  p.launch(stream_a, {{&d, false}}, [] {});
+  p.launch(stream_a, {{&d, false}}, [] {});  // at the end of the first one it became ready
+  const std::uint32_t ready = d.flags.load();
+  ASSERT_NE(ready & Memory::idle, 0u);
+  for (int again = 0; again < 2; ++again) {
+    p.engine().adopt_queue(0, stream_b, {}, engine::Engine::Lease::one_more);
+    EXPECT_EQ(d.flags.load(), ready);
+    std::vector<std::byte> seen;
+    p.kernel_read(stream_b, d, seen);  // the device finds a race if it does not wait for the transfer
+    p.device().synchronize_device();
+    for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i));
+    p.engine().audit();
+    p.engine().retire_queue(p.queue(stream_b));
+  }
+}
+
+TEST(Regressions, ANewQueueThatTheDriverDoesNotOrderWaitsAtItsLaunches) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.host_write(h, h.all(), 1);
+  p.launch(stream_a, {{&d, false}}, [] {});
+  ASSERT_NE(d.flags.load() & Memory::idle, 0u);
+  p.device().fail_call(1, FakeDevice::call_record | FakeDevice::call_wait);
+  p.engine().adopt_queue(0, stream_b, {}, engine::Engine::Lease::one_more);
+  p.device().fail_call(0, 0);
+  EXPECT_EQ(d.flags.load() & Memory::idle, 0u);
+  std::vector<std::byte> seen;
+  p.kernel_read(stream_b, d, seen);  // the device finds a race if it does not wait for the transfer
+  p.device().synchronize_device();
+  for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i));
+  p.engine().audit();
+}
+
 TEST(Regressions, AnEngineThatCannotBeMadeLeavesNothingBehind) {
   const auto fail = [](const std::string& text) { ADD_FAILURE() << text; };
   int refused = 0;

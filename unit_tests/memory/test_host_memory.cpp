@@ -23,7 +23,7 @@ TEST(HostMemory, TheHeaderInFrontOfTheFirstArrayHasAddressesOfItsOwn) {
     EXPECT_TRUE(memory.covers(first.address - header_gap_bytes)) << "of an array of " << bytes << " bytes";
     EXPECT_EQ(memory.find(first.address), &first);
     first.pages = directory::BasicExtentMap<PageState>(round_up(bytes + header_gap_bytes, platform.page_bytes()), {});
-    memory.give_back(first);
+    memory.give_back(first, directory::Content::zeros);
   }
 }
 

@@ -85,7 +85,8 @@ listed(
     ("a host side that changes is copied by number", "copy without datum #1"))
 listed(
     "engine/engine.cpp",
-    ("a second stream inherits the first one's order", "adopt_queue if anew false #1"),
+    ("a second stream inherits the first one's order", "adopt_queue if order_behind_engine false #1"),
+    ("a new stream is behind no transfer", "order_behind_engine order #1"),
     ("a stream that the program destroys is forgotten about", "stream_ends stream_ends #1"))
 listed(
     "engine/executor.cpp",

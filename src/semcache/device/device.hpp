@@ -77,7 +77,13 @@ class Device {
     unmap(from, bytes);
     map(to, bytes);
   }
-  /// Undoes exactly one earlier `map`. The caller has ordered all uses before it. The addresses stay reserved.
+  /// Puts the memory of exactly one earlier `map` of `bytes` bytes at `of` behind `address`, too: what is written at one of the two places is
+  /// then read at the other, by later work that is ordered behind it. The memory counts once. Each place is unmapped by itself, in any order, and
+  /// the memory is given back with the last one. Either place may be the `of` of further calls.
+  /// @pre all uses of `of` have ended, and it is accessible
+  /// @throws OutOfMemory, DeviceError  there is no memory behind `address` then, and `of` is as it was
+  virtual void map_same(std::byte* address, std::byte* of, std::uint64_t bytes) = 0;
+  /// Undoes exactly one earlier `map` or `map_same`. The caller has ordered all uses before it. The addresses stay reserved.
   virtual void unmap(std::byte* address, std::uint64_t bytes) noexcept = 0;
   /// Makes mapped pages of emulated devices inaccessible outside launches (SEMCACHE_CHECK=1), or accessible again. Other devices
   /// ignore it.

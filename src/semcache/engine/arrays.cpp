@@ -102,7 +102,7 @@ void Arrays::place_on_device(Memory& m) {
   s_.device_of(m).memory->place(m, s_.name(m), s_.options.device_faults || s_.options.check ? s_.page_bytes : 1);
 }
 
-void Arrays::release_place(Memory& m) noexcept {
+void Arrays::release_place(Memory& m, directory::Content content) noexcept {
   if (m.address == nullptr) return;
   if (m.owns_allocation) {
     if (m.from_pool) {
@@ -116,7 +116,7 @@ void Arrays::release_place(Memory& m) noexcept {
     s_.adopted.forget(m);  // the pages stay as they are: `Lifetimes::release` has opened them
   } else if (m.on_host()) {
     s_.pages->unlock(m, std::exchange(m.locked, {}));
-    s_.host->give_back(m);
+    s_.host->give_back(m, content);
   } else {
     s_.device_of(m).memory->give_back(m);
   }
@@ -134,13 +134,18 @@ void Arrays::destroy(Memory& m) noexcept {
   new_copies_.erase(std::remove(new_copies_.begin(), new_copies_.end(), &m), new_copies_.end());
   if (m.counted_snapshot && !m.on_host()) s_.device_of(m).memory->snapshot_bytes -= m.snapshot_bytes;
   if (!m.on_host() && m.blocks.any_mapped()) executor_.unmap_memory(m);
+  auto content = directory::Content::unknown;
   if (m.slot.valid()) {
+    const directory::ValueRef* const held = s_.directory.held(m.slot).uniform();
+    if (held != nullptr && held->id == directory::zeros_value && !m.open) {  // nothing has been put into its pages
+      content = directory::Content::zeros;
+    }
     executor_.tell(step_of(plan::Step::Kind::release, m));
     s_.directory.remove_slot(m.slot);
   }
   if (m.datum.valid() && s_.directory.slots(m.datum).empty()) remove_datum(m.datum, m.label);
   s_.pages->end_phase(m);
-  release_place(m);
+  release_place(m, content);
   // The object is used again.
   m.live = false;
   m.flags.store(0);  // a thread that has found the array already then takes the lock, and sees that it is freed

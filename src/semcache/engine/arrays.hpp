@@ -35,7 +35,8 @@ class Arrays : Parts {
   /// @return no obstacle when `place_on_host` need not page-lock memory, which takes long; otherwise that
   [[nodiscard]] Obstacle room_on_host(std::uint64_t bytes) const noexcept;
   /// Gives back the addresses of the memory, and the pages of host memory.
-  void release_place(Memory& memory) noexcept;
+  /// @param content  what the memory of a mirror holds, if that is known
+  void release_place(Memory& memory, directory::Content content = directory::Content::unknown) noexcept;
   /// Frees the memory, its slot, and its datum behind the last slot, and recycles the object. It also frees what an allocation that
   /// failed has made so far.
   /// @pre the content is needed no more, and nothing in flight uses the memory

@@ -69,14 +69,29 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
     anew = true;
   }
   if (leased) queues.lease(queue);
-  if (anew) {
-    // The flag `idle` may be set because all program queues of the device were ordered behind the transfers in flight. The new
-    // queue is not.
+  // The flag `idle` may be set because all program queues of the device were ordered behind the transfers in flight. So the new one is, too:
+  // that costs a few orders, where looking at all arrays would cost what there are of them.
+  if (anew && !order_behind_engine(queue)) {
     for (Memory& m : s_.pool) {
       if (m.live && m.space == device_space(device)) projection_.revoke(m);
     }
   }
   return queue;
+}
+
+/// Orders a queue behind all transfers and tasks that have been submitted.
+/// @return false if the driver refuses that, or if work for the queue is being recorded in a graph
+bool Engine::order_behind_engine(QueueIndex queue) noexcept {
+  Queues& queues = *s_.queues;
+  try {
+    if (s_.device_of(queue).device->is_recording(queues.id(queue))) return false;
+    for (QueueIndex q = 1; q < queues.count(); ++q) {
+      if (queues.engine_orders(q)) queues.order(queue, q, queues.position(q));
+    }
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
 }
 
 QueueIndex Engine::adopt_lane(std::uint32_t device, void* native, std::shared_ptr<void> owner) {

@@ -117,6 +117,7 @@ class Engine : base::Uncopied {
 
  private:
   QueueIndex adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner, Queues::Submitter submitter);
+  bool order_behind_engine(QueueIndex queue) noexcept;
 };
 
 }  // namespace semcache::engine

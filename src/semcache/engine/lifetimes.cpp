@@ -130,7 +130,7 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
 /// goes with its array and may be in use by a launch of this thread.
 /// @return false if the array can be freed at once
 bool Lifetimes::put_off(Memory& m) noexcept {
-  if (std::find(s_.put_off.begin(), s_.put_off.end(), &m) != s_.put_off.end()) {
+  if (m.freeing && std::find(s_.put_off.begin(), s_.put_off.end(), &m) != s_.put_off.end()) {
     base::raw_log("'%s' at %p is freed already, and goes when the launch that uses it ends. Nothing is done; free it once",
                   s_.name(m), static_cast<void*>(m.address));
     return true;
@@ -153,11 +153,13 @@ void Lifetimes::free_all_put_off() noexcept {
   // One transaction frees them all: when the last array is freed, the engine may be destroyed as soon as the lock is free.
   Transaction t(transactions_);
   for (;;) {
-    const auto at = std::find_if(s_.put_off.begin(), s_.put_off.end(), [this](const Memory* m) { return !s_.pinned(*m); });
-    if (at == s_.put_off.end()) return;
+    // The last one first: a kernel may have freed thousands, and so none of the others is moved.
+    const auto at = std::find_if(s_.put_off.rbegin(), s_.put_off.rend(), [this](const Memory* m) { return !s_.pinned(*m); });
+    if (at == s_.put_off.rend()) return;
     Memory& ready = **at;
-    s_.put_off.erase(at);
+    s_.put_off.erase(std::prev(at.base()));
     s_.put_off_count.store(s_.put_off.size());
+    ready.freeing = false;  // it is freed as any other
     deallocate(t, ready);
   }
 }

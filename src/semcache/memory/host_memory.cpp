@@ -70,8 +70,8 @@ void HostMemory::place(Memory& m, const char* label) {
   if (m.bytes >= large_alignment) platform_.advise_huge(m.address, round_down(m.bytes, large_alignment));
 }
 
-void HostMemory::give_back(Memory& m) noexcept {
-  platform_.discard(m.address, m.pages.size());
+void HostMemory::give_back(Memory& m, directory::Content content) noexcept {
+  if (content != directory::Content::zeros) platform_.discard(m.address, m.pages.size());
   forget(m);
   const std::uint64_t at = range_of(m).begin;
   const ByteRange place{at, at + m.reserved_bytes};

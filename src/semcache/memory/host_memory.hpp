@@ -35,7 +35,8 @@ class HostMemory : Arena {
   /// Takes the array's addresses and pages back. @pre nothing uses the array any more
   /// While the kernel, at its limit on mappings, refuses to open the pages, the addresses are withheld from other arrays, because
   /// their next owner would expect readable pages.
-  void give_back(Memory& m) noexcept;
+  /// @param content  `zeros`: nothing has been put into the pages, so they need not be emptied for the next owner
+  void give_back(Memory& m, directory::Content content) noexcept;
 
  private:
   /// Addresses that are withheld because their pages could not be opened.

@@ -184,6 +184,13 @@ class CudaDevice final : public Device {
     put_behind(to, bytes, handle);
   }
 
+  void map_same(std::byte* address, std::byte* of, std::uint64_t bytes) override {
+    SEMCACHE_CUDA_CURRENT();
+    CUmemGenericAllocationHandle handle = 0;
+    check(api_.cuMemRetainAllocationHandle(&handle, of), "cuMemRetainAllocationHandle");
+    put_behind(address, bytes, handle);
+  }
+
  private:
   /// Maps the memory, and gives up the handle. If that fails, the memory is given back.
   void put_behind(std::byte* address, std::uint64_t bytes, CUmemGenericAllocationHandle handle) {

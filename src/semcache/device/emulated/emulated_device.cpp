@@ -189,11 +189,7 @@ class EmulatedDevice final : public Device {
     if (machine_ != nullptr) machine_->remove_memory(address);
     // A range over several mappings may have been opened in part. It is closed again, so that nothing is mapped (I9).
     protect_or_die(number(address), number(address) + bytes, PROT_NONE);
-    throw OutOfMemory(name() + ": the system refused memory for " + std::to_string(bytes) +
-                          " bytes (mprotect: " + std::strerror(error) +
-                          "). Raise the limit on mappings (vm.max_map_count) or, where vm.overcommit_memory is 2, on memory "
-                          "(vm.overcommit_ratio), or use less (SEMCACHE_DEVICE_MEMORY)",
-                      bytes, memory_bytes_);
+    throw_refused("mprotect", error, bytes);
   }
 
   void map_closed(std::byte* address, std::uint64_t bytes) override {
@@ -203,15 +199,42 @@ class EmulatedDevice final : public Device {
     own(address, bytes);
   }
 
+  void map_same(std::byte* address, std::byte* of, std::uint64_t bytes) override {
+    const base::TakesTime work;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto same = places_.find(of);
+    if (same == places_.end()) {
+      same = places_.emplace(of, std::make_shared<const char>()).first;
+      if (const int error = share(of, bytes); error != 0) {
+        places_.erase(same);
+        throw_refused("mmap", error, bytes);
+      }
+    }
+    const auto place = places_.emplace(address, same->second).first;
+    bool mapped = false;
+    const base::AtEnd undone([&] {
+      if (mapped) return;
+      places_.erase(place);
+      if (machine_ != nullptr) machine_->remove_memory(address);
+    });
+    if (machine_ != nullptr) machine_->add_memory(space_, address, bytes);
+    // Of shared memory, a move of no bytes makes one more mapping.
+    mapped = ::mremap(of, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) != MAP_FAILED;
+    if (mapped) return;
+    const int error = errno;
+    reserve_again(address, bytes);
+    throw_refused("mremap", error, bytes);
+  }
+
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override {
     set_accessible(address, bytes, true);
-    // New pages replace the old ones, instead of closing these, so that the process is no longer charged for the old ones.
-    const base::TakesTime work;
-    if (::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-      base::fatal("emulated device: memory at %p cannot be given back (mmap: error %d); raise vm.max_map_count",
-                  static_cast<void*>(address), errno);
+    reserve_again(address, bytes);
     if (machine_ != nullptr) machine_->remove_memory(address);
     const std::lock_guard<std::mutex> lock(mutex_);
+    const auto place = places_.find(address);
+    const bool lies_elsewhere = place != places_.end() && place->second.use_count() > 1;
+    if (place != places_.end()) places_.erase(place);
+    if (lies_elsewhere) return;
     SEMCACHE_CHECK(used_bytes_ >= bytes);
     used_bytes_ -= bytes;
   }
@@ -483,6 +506,33 @@ class EmulatedDevice final : public Device {
     }
   }
 
+  [[noreturn]] void throw_refused(const char* call, int error, std::uint64_t bytes) const {
+    throw OutOfMemory(name() + ": the system refused memory for " + std::to_string(bytes) + " bytes (" + call + ": " + std::strerror(error) +
+                          "). Raise the limit on mappings (vm.max_map_count) or, where vm.overcommit_memory is 2, on memory "
+                          "(vm.overcommit_ratio), or use less (SEMCACHE_DEVICE_MEMORY)",
+                      bytes, memory_bytes_);
+  }
+
+  /// Takes the memory behind the addresses away. New pages replace the old ones, instead of closing these, so that the process is no longer
+  /// charged for the old ones.
+  static void reserve_again(std::byte* address, std::uint64_t bytes) noexcept {
+    const base::TakesTime work;
+    if (::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+      base::fatal("emulated device: memory at %p cannot be given back (mmap: error %d); raise vm.max_map_count",
+                  static_cast<void*>(address), errno);
+  }
+
+  /// Makes mapped memory a mapping of shared memory with the same content. A forked child shares it, too.
+  /// @return 0, or the system's error; then nothing has changed
+  static int share(std::byte* address, std::uint64_t bytes) noexcept {
+    void* const shared = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return errno;
+    std::memcpy(shared, address, bytes);
+    if (::mremap(shared, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) == MAP_FAILED)
+      base::fatal("emulated device: memory at %p cannot be replaced (mremap: error %d); raise vm.max_map_count", static_cast<void*>(address), errno);
+    return 0;
+  }
+
   void take_memory(std::uint64_t bytes, const char* what) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (bytes > memory_bytes_ - used_bytes_)
@@ -518,6 +568,8 @@ class EmulatedDevice final : public Device {
   std::uint64_t used_bytes_ = 0;
   std::vector<Queue> queues_;
   std::unordered_map<std::byte*, std::uint64_t> allocations_;
+  /// By address, the places of mapped memory that lies, or has lain, at several (`map_same`): those of the same memory own one object.
+  std::map<std::byte*, std::shared_ptr<const char>> places_;
 
   std::shared_ptr<ClosedPages> closed_ = std::make_shared<ClosedPages>();
   std::atomic<EventId> next_event_{1};
