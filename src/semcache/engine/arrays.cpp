@@ -137,7 +137,8 @@ void Arrays::destroy(Memory& m) noexcept {
   auto content = directory::Content::unknown;
   if (m.slot.valid()) {
     const directory::ValueRef* const held = s_.directory.held(m.slot).uniform();
-    if (held != nullptr && held->id == directory::zeros_value && !m.open) {  // nothing has been put into its pages
+    // Nothing has been put into its pages. Where an access would not have been noticed, this is not sure enough for their next owner.
+    if (held != nullptr && held->id == directory::zeros_value && !m.open && !m.announced) {
       content = directory::Content::zeros;
     }
     executor_.tell(step_of(plan::Step::Kind::release, m));
