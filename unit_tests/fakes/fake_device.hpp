@@ -303,7 +303,9 @@ class FakePeer : public device::Device {
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
   void map(std::byte* address, std::uint64_t bytes) override { map(address, bytes, false); }
   void map_closed(std::byte* address, std::uint64_t bytes) override { map(address, bytes, true); }
-  void map_same(std::byte* /*address*/, std::byte* /*of*/, std::uint64_t /*bytes*/) override { world_.fail_("map_same: the engine does not call it"); }
+  void map_same(std::byte* /*address*/, std::byte* /*of*/, std::uint64_t /*bytes*/) override {
+    world_.fail_("map_same: the engine does not call it");
+  }
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override;
   void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override;
 

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <kokkos/support.hpp>
 
-// Under SEMCACHE_DEVICE_MEMORY=2M SEMCACHE_DEVICE_TRACKER=off: a subview whose bytes lie in two blocks of an array's device memory, of which one is evicted.
+// Under SEMCACHE_DEVICE_MEMORY=2M SEMCACHE_DEVICE_TRACKER=off: a subview whose bytes lie in two blocks of an array's device memory, of which
+// one is evicted.
 namespace kokkos_subviews_in_blocks {
 using namespace test;
 

@@ -18,8 +18,8 @@ namespace semcache::memory {
 /// @throws std::bad_alloc  the call has then changed nothing
 /// Threads: none; the caller serialises all calls.
 /// Cost: O(log free ranges), and one step for each free range that would be large enough without the alignment. A search through
-/// a hundred thousand free ranges takes as long as all else, so each call makes two of them at most: a range that becomes shorter or
-/// longer keeps its place in the order of begins.
+/// a hundred thousand free ranges takes a good part of that, so none is made where the place is known: a range that becomes shorter or
+/// longer keeps its place in the order of begins, and mostly in that of sizes.
 class AddressSpace {
  public:
   /// Adds free addresses.
