@@ -217,11 +217,11 @@ bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
   const DatumId datum = slots_[slot.value].datum;
   const std::int64_t here = displacement(piece.begin, ref);
   for (const Use& u : v.holders) {
-    if (u.owner == slot.value && u.delta == here) continue;
+    if ((u.owner == slot.value && u.delta == here) || !u.may_have(offsets.hull())) continue;
     if (matches(slots_[u.owner].held, u.delta, ref.id, offsets)) return false;
   }
   for (const Use& u : v.wanters) {
-    if (u.owner == datum.value && u.delta == here) continue;
+    if ((u.owner == datum.value && u.delta == here) || !u.may_have(offsets.hull())) continue;
     if (matches(data_[u.owner].wanted, u.delta, ref.id, offsets)) return false;
   }
   return true;
@@ -248,11 +248,11 @@ void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, base::Vec
   };
   for (std::size_t i = 0; i < v.holders.size() && !all; ++i) {
     const Use& u = v.holders[i];
-    if (u.owner != slot.value || u.delta != here) add(slots_[u.owner].held, u);
+    if ((u.owner != slot.value || u.delta != here) && u.may_have(offsets.hull())) add(slots_[u.owner].held, u);
   }
   for (std::size_t i = 0; i < v.wanters.size() && !all; ++i) {
     const Use& u = v.wanters[i];
-    if (u.owner != datum.value || u.delta != here) add(data_[u.owner].wanted, u);
+    if ((u.owner != datum.value || u.delta != here) && u.may_have(offsets.hull())) add(data_[u.owner].wanted, u);
   }
   if (!all) return;
   out.resize(first);
@@ -332,6 +332,7 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
   };
   for (const Use& u : v.holders) {
     if (step.from.valid() && best_cost <= least && step.where.size() == piece.size()) break;  // no holder is better
+    if (!u.may_have(offsets.hull())) continue;
     const ExtentMap& held = slots_[u.owner].held;
     // The common case: another slot has all of it.
     if (held.uniform() != nullptr && u.owner != slot.value && lies_inside(offsets, u.delta, held.size())) {
@@ -375,6 +376,7 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, bas
     if (wanters == Wanters::itself_too && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
     // The next most common case: some other slot holds all of it, in one extent.
     for (const Use& u : v.holders) {
+      if (!u.may_have(offsets.hull())) continue;
       const ExtentMap& map = slots_[u.owner].held;
       if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr && lies_inside(offsets, u.delta, map.size())) return;
     }
@@ -383,6 +385,7 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, bas
     std::uint64_t bytes = 0;  // in all of `wanted`
     for (const Use& u : v.wanters) {
       if (bytes == piece.size()) break;  // thousands of data may want the same bytes
+      if (!u.may_have(offsets.hull())) continue;
       for_each_match(data_[u.owner].wanted, u.delta, ref.id, offsets, [&](const Region& at) {
         base::Vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
         if (wanters == Wanters::itself_too && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
@@ -397,7 +400,7 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, bas
     }
     for (const Use& u : v.holders) {
       if (wanted.empty()) break;
-      if (u.owner != slot.value && slots_[u.owner].changing) continue;
+      if (!u.may_have(offsets.hull()) || (u.owner != slot.value && slots_[u.owner].changing)) continue;
       for_each_match(slots_[u.owner].held, u.delta, ref.id, offsets, [&](const Region& at) {
         base::Vector<Piece> parts{{at}};
         if (u.owner == slot.value) subtract(parts, range);
@@ -425,7 +428,10 @@ bool Directory::needed(SlotId snapshot) const {
     if (!ref.is_number()) return true;
     const auto& wanters = values_.at(ref.id).wanters;
     return std::none_of(wanters.begin(), wanters.end(),
-                        [&](const Use& u) { return matches(data_[u.owner].wanted, u.delta, ref.id, offsets_of(piece, ref)); });
+                        [&](const Use& u) {
+                          const Region offsets = offsets_of(piece, ref);
+                          return u.may_have(offsets.hull()) && matches(data_[u.owner].wanted, u.delta, ref.id, offsets);
+                        });
   });
 }
 
@@ -722,7 +728,7 @@ void Directory::count(base::Vector<Use> Value::*uses, std::uint32_t owner, const
     for (at = 0; at < list.size() && (list[at].owner != owner || list[at].delta != delta);) ++at;
   }
   if (at == list.size()) {
-    list.push_back({owner, delta, 1});
+    list.push_back({owner, 1, delta, uses == &Value::wanters ? data_[owner].wanted.size() : slots_[owner].held.size()});
     ++places.uses;
     if (Places::Place* const unused = place(owner, undefined_value, 0)) *unused = {extent.ref.id, static_cast<std::uint32_t>(at)};
     return;
@@ -772,7 +778,7 @@ void Directory::touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants) 
   const Value* value = values_.find(ref.id);
   if (value == nullptr || wanted_twice(*value, {ref.offset, ref.offset + bytes}, wants)) return;
   for (const Use& u : value->holders) {
-    touch(SlotId{u.owner}, positions(u.delta, ref.offset, bytes, slots_[u.owner].held.size()));
+    if (u.may_have({ref.offset, ref.offset + bytes})) touch(SlotId{u.owner}, positions(u.delta, ref.offset, bytes, u.size));
   }
 }
 

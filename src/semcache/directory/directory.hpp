@@ -236,8 +236,15 @@ class Directory {
   /// All extents of one owner (a datum or a slot) that have a value at the same displacement: position = offset + delta.
   struct Use {
     std::uint32_t owner;
-    std::int64_t delta;
     std::uint32_t extents;
+    std::int64_t delta;
+    std::uint64_t size;  ///< of the owner
+    /// May the owner have any of these bytes of the value? Asked first, so that an owner elsewhere, of which there may be thousands, is not
+    /// looked at.
+    [[nodiscard]] bool may_have(ByteRange offsets) const noexcept {
+      const auto begin = static_cast<std::int64_t>(offsets.begin) + delta, end = static_cast<std::int64_t>(offsets.end) + delta;
+      return end > 0 && begin < static_cast<std::int64_t>(size);
+    }
   };
   struct Value {
     base::Vector<Use> holders;
