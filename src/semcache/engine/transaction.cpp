@@ -4,18 +4,6 @@
 
 namespace semcache::engine {
 
-void Transactions::take_in_turn(std::unique_lock<std::mutex>& lock) const {
-  if (here().served_address != nullptr) {
-    faults_at_lock_.fetch_add(1, std::memory_order_relaxed);
-    lock.lock();
-    faults_at_lock_.fetch_sub(1, std::memory_order_relaxed);
-    return;
-  }
-  // Whoever has the lock gives it up without the help of other threads, so this wait is as long as that of the fault.
-  while (faults_at_lock_.load(std::memory_order_relaxed) != 0) timeline::wait_a_moment();
-  lock.lock();
-}
-
 Transaction::~Transaction() {
   if (launch_follows_ && std::uncaught_exceptions() == exceptions_) {
     all_.projection_.project_soon();

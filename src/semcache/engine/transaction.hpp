@@ -156,6 +156,15 @@ class Transaction : base::Uncopied {
   std::unique_lock<std::mutex> lock_;
 };
 
+inline void Transactions::take_in_turn(std::unique_lock<std::mutex>& lock) const {
+  const bool serves = here().served_address != nullptr;
+  if (serves) faults_at_lock_.fetch_add(1, std::memory_order_relaxed);
+  // Whoever has the lock gives it up without the help of other threads, so this wait is as long as that of the fault.
+  while (!serves && faults_at_lock_.load(std::memory_order_relaxed) != 0) timeline::wait_a_moment();
+  lock.lock();
+  if (serves) faults_at_lock_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 inline std::unique_lock<std::mutex> Transactions::lock(base::Patience& patience) const {
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   while (!lock.owns_lock()) {
