@@ -17,6 +17,7 @@
 #include <link.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -249,11 +250,14 @@ int has_blas(dl_phdr_info* object, std::size_t, void*) noexcept {
 }
 bool process_has_blas() noexcept { return ::dl_iterate_phdr(&has_blas, nullptr) != 0; }
 
-/// Is this the loader's code? It allocates before a library is there.
+/// Is this the loader's code, or the C library's around it? They allocate and free before a library is there.
 bool is_loader(const void* caller) noexcept {
-  dl_find_object loader, object;
-  return ::_dl_find_object(reinterpret_cast<void*>(&::_dl_find_object), &loader) == 0 && ::_dl_find_object(const_cast<void*>(caller), &object) == 0 &&
-         loader.dlfo_link_map == object.dlfo_link_map;
+  const auto begin_of = [](const void* code) noexcept {
+    dl_find_object found;
+    return ::_dl_find_object(const_cast<void*>(code), &found) == 0 ? found.dlfo_map_start : nullptr;
+  };
+  const void* const begin = begin_of(caller);
+  return begin == reinterpret_cast<void*>(::getauxval(AT_BASE)) || begin == begin_of(reinterpret_cast<void*>(&::dlsym));
 }
 
 /// Is this the process that semcache-run has started, and are reports asked for? It writes one, also if it calls no BLAS.
