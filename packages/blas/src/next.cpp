@@ -8,6 +8,7 @@
 
 /// Where libsemcache_blas_preload.so has loaded this library, this one is not in the list that the loader searches for RTLD_NEXT. The other one is.
 void* semcache::syscalls::next_symbol(const char* name) noexcept {
-  void* const next = semcache_blas_next != nullptr ? semcache_blas_next(name) : nullptr;
-  return next == nullptr || semcache::blas::is_ours(next) ? ::dlsym(RTLD_NEXT, name) : next;
+  if (semcache_blas_next == nullptr) return ::dlsym(RTLD_NEXT, name);
+  void* const next = semcache_blas_next(name);
+  return semcache::blas::is_ours(next) ? ::dlsym(RTLD_NEXT, name) : next;  // a program that is linked to this library has it in that list, too
 }

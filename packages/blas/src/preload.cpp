@@ -81,12 +81,90 @@ void* semcache_blas_entry(unsigned number, const void* caller) noexcept;
 }
 #pragma GCC visibility pop
 
-/// The function of this name behind this library: it stands in the program's list of libraries, and libsemcache_blas.so does not.
-extern "C" [[gnu::visibility("default")]] void* semcache_blas_next(const char* name) noexcept { return ::dlsym(RTLD_NEXT, name); }
+using namespace semcache::blas;
 
 namespace {
 
-using namespace semcache::blas;
+// ---- names of objects
+
+constexpr std::uint32_t hash_of(const char* name) noexcept {
+  std::uint32_t h = 5381;
+  for (; *name != '\0'; ++name) h = h * 33 + static_cast<unsigned char>(*name);
+  return h;
+}
+/// A name, and its number in tables.
+struct Sign {
+  const char* name;
+  std::uint32_t hash = hash_of(name);
+};
+
+/// An object's table of names (DT_GNU_HASH). The loader's own search is slow where there is nothing to find, which it tells in words.
+class Names {
+ public:
+  explicit Names(const dl_phdr_info& object) noexcept {
+    for (int i = 0; i < object.dlpi_phnum; ++i) {
+      if (object.dlpi_phdr[i].p_type == PT_DYNAMIC) read(object.dlpi_addr, object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    }
+  }
+  explicit operator bool() const noexcept { return table_ != nullptr && symbols_ != nullptr && strings_ != nullptr; }
+  [[nodiscard]] bool have(const Sign& sign) const noexcept {
+    const std::uint32_t buckets = table_[0], first = table_[1], words = table_[2];
+    const auto* const filter = reinterpret_cast<const std::uint64_t*>(table_ + 4);
+    const std::uint64_t bits = std::uint64_t{1} << (sign.hash % 64) | std::uint64_t{1} << ((sign.hash >> table_[3]) % 64);
+    if ((filter[sign.hash / 64 % words] & bits) != bits) return false;
+    const auto* const heads = reinterpret_cast<const std::uint32_t*>(filter + words);
+    const std::uint32_t* const chain = heads + buckets;
+    std::uint32_t at = heads[sign.hash % buckets];
+    if (at < first) return false;
+    for (;; ++at) {
+      const std::uint32_t hash = chain[at - first];
+      const ElfW(Sym)& symbol = symbols_[at];
+      if ((hash | 1) == (sign.hash | 1) && symbol.st_shndx != SHN_UNDEF && std::strcmp(strings_ + symbol.st_name, sign.name) == 0) return true;
+      if ((hash & 1) != 0) return false;
+    }
+  }
+
+ private:
+  void read(std::uintptr_t base, std::uintptr_t dynamic) noexcept {
+    for (const auto* d = reinterpret_cast<const ElfW(Dyn)*>(dynamic); d->d_tag != DT_NULL; ++d) {
+      const std::uintptr_t value = d->d_un.d_ptr, at = value < base ? value + base : value;
+      if (d->d_tag == DT_GNU_HASH) table_ = reinterpret_cast<const std::uint32_t*>(at);
+      if (d->d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const ElfW(Sym)*>(at);
+      if (d->d_tag == DT_STRTAB) strings_ = reinterpret_cast<const char*>(at);
+    }
+  }
+  const std::uint32_t* table_ = nullptr;
+  const ElfW(Sym)* symbols_ = nullptr;
+  const char* strings_ = nullptr;
+};
+
+/// Returns whether the address lies in the object.
+bool is_within(const dl_phdr_info& object, const void* address) noexcept {
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address) - object.dlpi_addr;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object.dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && at - part.p_vaddr < part.p_memsz) return true;
+  }
+  return false;
+}
+
+/// Searches an object for a name, unless it is the program, which calls what it has itself without us, or one of the two libraries.
+int has_name(dl_phdr_info* object, std::size_t, void* sign) noexcept {
+  const Names names(*object);
+  if (object->dlpi_name[0] == '\0' || !names || is_within(*object, semcache_blas_names)) return 0;
+  return std::strstr(object->dlpi_name, "/libsemcache_blas.so") == nullptr && names.have(*static_cast<const Sign*>(sign)) ? 1 : 0;
+}
+bool any_object_has(Sign sign) noexcept { return ::dl_iterate_phdr(&has_name, &sign) != 0; }
+
+}  // namespace
+
+/// The function of this name behind this library: it stands in the program's list of libraries, and libsemcache_blas.so does not. The loader is asked
+/// only for what there is: otherwise it leaves an error that the program could see.
+extern "C" [[gnu::visibility("default")]] void* semcache_blas_next(const char* name) noexcept {
+  return any_object_has({name, hash_of(name)}) ? ::dlsym(RTLD_NEXT, name) : nullptr;
+}
+
+namespace {
 
 void* leads_to[entries];    ///< where slots lead that are filled
 bool awake = false;         ///< or this library has tried to wake
@@ -113,6 +191,8 @@ void store(T& to, T what) noexcept { __atomic_store_n(&to, what, __ATOMIC_RELEAS
 /// Returns where an entry leads: where it has led before, or to the next library. @return nullptr if no library has it
 void* target_of(unsigned number) noexcept {
   if (void* const known = load(leads_to[number])) return known;
+  // A look-up frees what an earlier one has left to say, and must not come here again for that.
+  if (number != entry_of_free) (void)target_of(entry_of_free);
   const int error = errno;
   void* const next = semcache_blas_next(name_of(number));
   errno = error;
@@ -176,79 +256,15 @@ void first_thread() noexcept {
 
 // ---- whether the process has a BLAS
 
-constexpr std::uint32_t hash_of(const char* name) noexcept {
-  std::uint32_t h = 5381;
-  for (; *name != '\0'; ++name) h = h * 33 + static_cast<unsigned char>(*name);
-  return h;
-}
 /// Each BLAS has one of these.
-struct Sign {
-  const char* name;
-  std::uint32_t hash = hash_of(name);
-};
-
-/// An object's table of names (DT_GNU_HASH). The loader's own search is slow where there is nothing to find, which it tells in words.
-class Names {
- public:
-  explicit Names(const dl_phdr_info& object) noexcept {
-    for (int i = 0; i < object.dlpi_phnum; ++i) {
-      if (object.dlpi_phdr[i].p_type == PT_DYNAMIC) read(object.dlpi_addr, object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
-    }
-  }
-  explicit operator bool() const noexcept { return table_ != nullptr && symbols_ != nullptr && strings_ != nullptr; }
-  [[nodiscard]] bool have(const Sign& sign) const noexcept {
-    const std::uint32_t buckets = table_[0], first = table_[1], words = table_[2];
-    const auto* const filter = reinterpret_cast<const std::uint64_t*>(table_ + 4);
-    const std::uint64_t bits = std::uint64_t{1} << (sign.hash % 64) | std::uint64_t{1} << ((sign.hash >> table_[3]) % 64);
-    if ((filter[sign.hash / 64 % words] & bits) != bits) return false;
-    const auto* const heads = reinterpret_cast<const std::uint32_t*>(filter + words);
-    const std::uint32_t* const chain = heads + buckets;
-    std::uint32_t at = heads[sign.hash % buckets];
-    if (at < first) return false;
-    for (;; ++at) {
-      const std::uint32_t hash = chain[at - first];
-      const ElfW(Sym)& symbol = symbols_[at];
-      if ((hash | 1) == (sign.hash | 1) && symbol.st_shndx != SHN_UNDEF && std::strcmp(strings_ + symbol.st_name, sign.name) == 0) return true;
-      if ((hash & 1) != 0) return false;
-    }
-  }
-
- private:
-  void read(std::uintptr_t base, std::uintptr_t dynamic) noexcept {
-    for (const auto* d = reinterpret_cast<const ElfW(Dyn)*>(dynamic); d->d_tag != DT_NULL; ++d) {
-      const std::uintptr_t value = d->d_un.d_ptr, at = value < base ? value + base : value;
-      if (d->d_tag == DT_GNU_HASH) table_ = reinterpret_cast<const std::uint32_t*>(at);
-      if (d->d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const ElfW(Sym)*>(at);
-      if (d->d_tag == DT_STRTAB) strings_ = reinterpret_cast<const char*>(at);
-    }
-  }
-  const std::uint32_t* table_ = nullptr;
-  const ElfW(Sym)* symbols_ = nullptr;
-  const char* strings_ = nullptr;
-};
-
-/// Returns whether the address lies in the object.
-bool is_within(const dl_phdr_info& object, const void* address) noexcept {
-  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address) - object.dlpi_addr;
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object.dlpi_phdr[i];
-    if (part.p_type == PT_LOAD && at - part.p_vaddr < part.p_memsz) return true;
+bool process_has_blas() noexcept {
+  constexpr Sign signs[] = {{"dgemm_"}, {"cblas_dgemm"}, {"dgemm_64_"}, {"cblas_dgemm64_"}, {"scipy_dgemm_64_"}, {"scipy_cblas_dgemm64_"},
+                            {"sgemm_"}, {"ddot_"}, {"daxpy_"}, {"daxpy_64_"}};
+  for (const Sign& sign : signs) {
+    if (any_object_has(sign)) return true;
   }
   return false;
 }
-
-/// Returns whether a library has functions of BLAS. What the program has itself, it calls without us.
-int has_blas(dl_phdr_info* object, std::size_t, void*) noexcept {
-  constexpr Sign signs[] = {{"dgemm_"}, {"cblas_dgemm"}, {"dgemm_64_"}, {"cblas_dgemm64_"}, {"scipy_dgemm_64_"}, {"scipy_cblas_dgemm64_"},
-                            {"sgemm_"}, {"ddot_"}, {"daxpy_"}, {"daxpy_64_"}};
-  const Names names(*object);
-  if (object->dlpi_name[0] == '\0' || !names || is_within(*object, semcache_blas_names)) return 0;
-  for (const Sign& sign : signs) {
-    if (names.have(sign)) return 1;
-  }
-  return 0;
-}
-bool process_has_blas() noexcept { return ::dl_iterate_phdr(&has_blas, nullptr) != 0; }
 
 /// Is this the loader's code, or the C library's around it? They allocate and free before a library is there.
 bool is_loader(const void* caller) noexcept {
