@@ -305,9 +305,10 @@ extern "C" void* semcache_blas_entry(unsigned number, const void* caller) noexce
   }
   void* const target = target_of(number);
   if (target == nullptr) {
-    say("semcache: the program calls ");
+    say("semcache: the program calls a function that no loaded library has but libsemcache_blas_preload.so. Link it to a BLAS, too (Debian: libblas3 or "
+        "libopenblas0): ");
     say(name_of(number));
-    say(", which no loaded library has but libsemcache_blas_preload.so. Link the program to a library that has it\n");
+    say("\n");
     ::abort();
   }
   // An entry that has got another target meanwhile is asked for once more.
