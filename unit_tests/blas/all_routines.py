@@ -16,9 +16,9 @@ BLAS = ctypes.CDLL(None)  # whose names the program finds: the preloaded library
 N, K, ALL = 600, 200, 600 * 600
 TYPES = {"s": numpy.float32, "d": numpy.float64, "c": numpy.complex64, "z": numpy.complex128}
 
-# Routine, precisions, arguments. Letters in quotes; n and k are sizes, v the length of a vector that fills a matrix. Of the operands A, T, P and x lie
-# in mappings, B and z in blocks; C, D (matrices), Q (packed), y and w (vectors) are results. al and be are coefficients; ra and rb real ones; f is the
-# five numbers of rotm. Numbers are integers: 20 is the leading dimension of a band of 9 rows on either side.
+# Routine, precisions, arguments. Letters in quotes; n and k are sizes, v the length of a vector that fills a matrix. Of the operands A, T, P and x
+# lie in mappings, B and z in blocks; C, D (matrices), Q (packed), y and w (vectors) are results. al and be are coefficients; ra and rb real ones; f
+# is the five numbers of rotm. Numbers are integers: 20 is the leading dimension of a band of 9 rows on either side.
 ROUTINES = """
 gemm sdcz 'N 'T n n k al A n B n be C n | gemm sdcz 'C 'N n n k al A n B n be C n
 symm sdcz 'L 'U n k al A n B n be C n | symm sdcz 'R 'L k n al B n A n be C n | hemm cz 'L 'L n k al A n B n be C n
@@ -45,7 +45,9 @@ def name_of(routine, p):
     real = {"s": "s", "d": "d", "c": "s", "z": "d"}[p]
     if routine in ("nrm2", "asum"):
         return (real if real == p else real + p) + routine
-    return "i" + p + "amax" if routine == "iamax" else routine if routine in ("csscal", "zdscal", "csrot", "zdrot", "sdsdot", "dsdot") else p + routine
+    if routine == "iamax":
+        return "i" + p + "amax"
+    return routine if routine in ("csscal", "zdscal", "csrot", "zdrot", "sdsdot", "dsdot") else p + routine
 
 
 class Precision:

@@ -361,8 +361,8 @@ def as_cublas(c):
 
 
 def symbols(c):
-    """All functions of Debian's BLAS, but for its own helpers, in the names of 32-bit integers, of 64-bit ones, and of pip's NumPy; and none of C++,
-    neither given to the program nor taken from it."""
+    """All functions of Debian's BLAS, but for its own helpers, in the names of 32-bit integers, of 64-bit ones, and of pip's NumPy and SciPy; and none
+    of C++, neither given to the program nor taken from it. The library that is preloaded has the same."""
     def names_of(library, which="--defined-only", kinds="TW"):
         lines = subprocess.run(["nm", "-D", which, library], capture_output=True, text=True, check=True).stdout.splitlines()
         return {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] in kinds}
@@ -372,8 +372,11 @@ def symbols(c):
     ours = names_of(c.programs)
     c.expect("functions of the host's library", len(host) > 280, True)
     wide = {n[:-1] + "_64_" if n.endswith("_") else n + "64_" for n in host}
-    for kind, names in ("32 bits", host), ("64 bits", wide), ("pip's NumPy", {"scipy_" + n for n in wide}):
+    for kind, names in ("32 bits", host), ("64 bits", wide), ("pip's NumPy", {"scipy_" + n for n in wide}), ("pip's SciPy", {"scipy_" + n for n in host}):
         c.expect(f"{kind}: missing", sorted(names - ours), [])
+    preloaded = pathlib.Path(c.programs).with_name("libsemcache_blas_preload.so")
+    if preloaded.exists():  # on x86-64
+        c.expect("of the preloaded library: missing", sorted(n for n in ours - names_of(preloaded) if not n.startswith("semcache_")), [])
     for which, kinds in ("--defined-only", "TWVuBDR"), ("--undefined-only", "Uvw"):
         c.expect(f"{which}: of C++", sorted(n for n in names_of(c.programs, which, kinds) if re.match("_Z(?!GT)|__gxx|__cxa_throw", n)), [])
 

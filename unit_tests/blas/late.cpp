@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 //
-// A program that begins without a BLAS, and prints whether libsemcache_blas.so is loaded. It makes threads that block all signals, and installs handlers
-// that do, before it loads a BLAS and lets them read results.
+// A program that begins without a BLAS, and prints whether libsemcache_blas.so is loaded. It makes a thread that blocks all signals, and installs a
+// handler that does, before it loads a BLAS and lets them read results.
 #include <dlfcn.h>
 #include <signal.h>
 
@@ -64,9 +64,9 @@ int main(int, char** arguments) {
   say_what_is_loaded("with a BLAS");
   result = matrix(0);
   // A name of the program, as modules have it that are loaded for all.
-  auto* const product = reinterpret_cast<void (*)(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-                                                  const double*, const int*, const double*, double*, const int*, std::size_t, std::size_t)>(
-      ::dlsym(RTLD_DEFAULT, "dgemm_"));
+  using Product = void(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*,
+                       const int*, const double*, double*, const int*, std::size_t, std::size_t);
+  auto* const product = reinterpret_cast<Product*>(::dlsym(RTLD_DEFAULT, "dgemm_"));
   const double one = 1, zero = 0;
   const auto compute = [&](const double* of) { product("N", "N", &n, &n, &n, &one, of, &n, b, &n, &zero, result, &n, 1, 1); };
   compute(a);

@@ -31,27 +31,28 @@ constexpr std::size_t page = 4096;
 
 void show_small(const char* what, const double* m) { show(what, m, small_bytes); }
 
-/// HPL's pattern: the device updates a matrix, the host exchanges rows, the device updates again. TEST_BLAS_SWAPS: how many rows, and in how many of the
-/// 512 columns.
+/// HPL's pattern: the device updates a matrix, the host exchanges rows, the device updates again. TEST_BLAS_SWAPS: how many rows, and in how many of
+/// the 512 columns.
 void row_swaps() {
   constexpr int rows = 2048, columns = 512, width = 32;
   int swaps = 0, of_columns = 0;
   if (const char* const given = std::getenv("TEST_BLAS_SWAPS")) std::sscanf(given, "%d %d", &swaps, &of_columns);
-  double *const a = matrix(1, std::size_t{rows} * columns), *const x = matrix(2, std::size_t{rows} * width), *const y = matrix(3, std::size_t{width} * columns);
+  constexpr std::size_t elements = std::size_t{rows} * columns;
+  double *const a = matrix(1, elements), *const x = matrix(2, std::size_t{rows} * width), *const y = matrix(3, std::size_t{width} * columns);
   const auto update = [&] { gemm('N', 'N', rows, columns, width, -1, x, rows, y, width, 1, a, rows); };
   update();
   for (int j = 0; j < of_columns; ++j) {
     for (int i = 0; i < swaps; ++i) std::swap(a[i + std::size_t{rows} * j], a[(i * 617 + 700) % rows + std::size_t{rows} * j]);
   }
   update();
-  show("exchanged rows", a, std::size_t{rows} * columns * sizeof *a);
+  show("exchanged rows", a, elements * sizeof *a);
 }
 
 // ---- blocks
 
 void growing_blocks() {
   const double *const a = small_matrix(1), *const b = small_matrix(2);
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 2; ++round) {
     std::size_t elements = 64;
     auto* c = static_cast<double*>(std::malloc(elements * sizeof(double)));
     fill(c, 3, elements);
@@ -109,7 +110,7 @@ void sparse_operands() {
 
 void exchanged_operands() {
   double *a = matrix(1), *b = matrix(2), *c = matrix(3);
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 6; ++i) {
     product(a, b, c);
     for (std::size_t j = 0; j < count; j += 5003) c[j] = i;
     std::swap(a, c);

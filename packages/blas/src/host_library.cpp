@@ -55,8 +55,8 @@ AnyFunction in_any_file(const char* name) noexcept {
 
 /// Returns whether the program has a BLAS when it begins. Each BLAS has one of these names.
 bool is_any_behind() noexcept {
-  for (const char* name : {"dgemm_", "cblas_dgemm", "dgemm_64_", "cblas_dgemm64_", "scipy_dgemm_64_", "scipy_cblas_dgemm64_", "sgemm_", "ddot_", "daxpy_",
-                           "daxpy_64_"}) {
+  for (const char* name : {"dgemm_", "cblas_dgemm", "dgemm_64_", "cblas_dgemm64_", "scipy_dgemm_64_", "scipy_cblas_dgemm64_", "scipy_dgemm_",
+                           "scipy_cblas_dgemm", "sgemm_", "ddot_", "daxpy_", "daxpy_64_"}) {
     if (unless_ours(syscalls::next_symbol(name)) != nullptr) return true;
   }
   return false;

@@ -6,8 +6,8 @@
 // So a program without BLAS (a shell, a compiler) pays for a jump at each call, and for a library of a few pages.
 //
 // A process has a BLAS if it begins with one, or has loaded one (dlopen) when it next allocates memory, or calls one. Memory from before is of
-// class (c). Threads: any. From the first one that the program makes, nothing is looked up in the loader, whose lock may be held by a thread that
-// waits for the one that calls; and no thread blocks SIGSEGV, because nobody else could unblock it.
+// class (c). Threads: any. From the first one that the program makes, no thread blocks SIGSEGV, because nobody else could unblock it. Where there are
+// threads, and libraries are loaded, nothing is looked up in the loader: its lock may be held by a thread that waits for the one that calls.
 #include "preload_entries.hpp"  // which CMake writes: the names of libsemcache_blas.so
 
 #include "open_mask.hpp"
@@ -24,6 +24,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 // An entry jumps to where its slot points. As long as that is empty, it asks `semcache_blas_entry` with its number, and keeps all registers in
 // which there may be arguments. Slots are zero at first, so the loader has nothing to relocate.
@@ -148,20 +149,30 @@ bool is_within(const dl_phdr_info& object, const void* address) noexcept {
   return false;
 }
 
-/// Searches an object for a name, unless it is the program, which calls what it has itself without us, or one of the two libraries.
-int has_name(dl_phdr_info* object, std::size_t, void* sign) noexcept {
+struct Signs {
+  const Sign* first;
+  const Sign* end;
+};
+/// Searches an object for names, unless it is the program, which calls what it has itself without us, or one of the two libraries.
+int has_any(dl_phdr_info* object, std::size_t, void* searched) noexcept {
+  const auto& signs = *static_cast<const Signs*>(searched);
   const Names names(*object);
   if (object->dlpi_name[0] == '\0' || !names || is_within(*object, semcache_blas_names)) return 0;
-  return std::strstr(object->dlpi_name, "/libsemcache_blas.so") == nullptr && names.have(*static_cast<const Sign*>(sign)) ? 1 : 0;
+  if (std::strstr(object->dlpi_name, "/libsemcache_blas.so") != nullptr) return 0;
+  for (const Sign* sign = signs.first; sign != signs.end; ++sign) {
+    if (names.have(*sign)) return 1;
+  }
+  return 0;
 }
-bool any_object_has(Sign sign) noexcept { return ::dl_iterate_phdr(&has_name, &sign) != 0; }
+bool any_object_has(Signs signs) noexcept { return ::dl_iterate_phdr(&has_any, &signs) != 0; }
 
 }  // namespace
 
 /// The function of this name behind this library: it stands in the program's list of libraries, and libsemcache_blas.so does not. The loader is asked
 /// only for what there is: otherwise it leaves an error that the program could see.
 extern "C" [[gnu::visibility("default")]] void* semcache_blas_next(const char* name) noexcept {
-  return any_object_has({name, hash_of(name)}) ? ::dlsym(RTLD_NEXT, name) : nullptr;
+  const Sign sign{name};
+  return any_object_has({&sign, &sign + 1}) ? ::dlsym(RTLD_NEXT, name) : nullptr;
 }
 
 namespace {
@@ -169,6 +180,7 @@ namespace {
 void* leads_to[entries];    ///< where slots lead that are filled
 bool awake = false;         ///< or this library has tried to wake
 bool may_have_blas = false; ///< the program has loaded a library since we looked
+bool has_loaded = false;    ///< it has ever loaded one
 bool has_threads = false;
 void* waking_thread = nullptr;
 
@@ -243,9 +255,14 @@ struct Mask {
   }
 };
 
+/// A thread may be within dlopen, and wait for another one that calls: nothing is looked up then.
+void look_all_up() noexcept {
+  for (unsigned i = 0; i < of_blas; ++i) (void)target_of(i);
+}
+
 void first_thread() noexcept {
   has_threads = true;
-  for (unsigned i = 0; i < of_blas; ++i) (void)target_of(i);
+  if (has_loaded) look_all_up();
   Mask<entry_of_pthread_sigmask>::open();
   Mask<entry_of_sigprocmask>::open();
   sigset_t fault;
@@ -259,11 +276,8 @@ void first_thread() noexcept {
 /// Each BLAS has one of these.
 bool process_has_blas() noexcept {
   constexpr Sign signs[] = {{"dgemm_"}, {"cblas_dgemm"}, {"dgemm_64_"}, {"cblas_dgemm64_"}, {"scipy_dgemm_64_"}, {"scipy_cblas_dgemm64_"},
-                            {"sgemm_"}, {"ddot_"}, {"daxpy_"}, {"daxpy_64_"}};
-  for (const Sign& sign : signs) {
-    if (any_object_has(sign)) return true;
-  }
-  return false;
+                            {"scipy_dgemm_"}, {"scipy_cblas_dgemm"}, {"sgemm_"}, {"ddot_"}, {"daxpy_"}, {"daxpy_64_"}};
+  return any_object_has({std::begin(signs), std::end(signs)});
 }
 
 /// Is this the loader's code, or the C library's around it? They allocate and free before a library is there.
@@ -293,6 +307,8 @@ bool reports() noexcept {
 extern "C" void* semcache_blas_entry(unsigned number, const void* caller) noexcept {
   const bool loads = number == entry_of_dlopen && !load(awake);
   if (loads) {
+    has_loaded = true;
+    if (has_threads) look_all_up();
     store(may_have_blas, true);
     for (unsigned i = 0; i < of_c; ++i) store(semcache_blas_slots[i], static_cast<void*>(nullptr));
   } else if (number >= of_blas) {
@@ -305,8 +321,8 @@ extern "C" void* semcache_blas_entry(unsigned number, const void* caller) noexce
   }
   void* const target = target_of(number);
   if (target == nullptr) {
-    say("semcache: the program calls a function that no loaded library has but libsemcache_blas_preload.so. Link it to a BLAS, too (Debian: libblas3 or "
-        "libopenblas0): ");
+    say("semcache: the program calls a function that no loaded library has but libsemcache_blas_preload.so. Link it to a BLAS, too "
+        "(Debian: libblas3 or libopenblas0): ");
     say(name_of(number));
     say("\n");
     ::abort();
