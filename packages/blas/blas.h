@@ -22,8 +22,8 @@ typedef enum { CblasLeft = 141, CblasRight = 142 } CBLAS_SIDE;
 #pragma semcache type scalar: s float, d double, c float _Complex, z double _Complex
 #pragma semcache type real: s float, d double, c float, z double
 #pragma semcache type value of scalar: s float, d double, c const void*, z const void*
-#pragma semcache names cblas_*: int32_t cblas_*, int64_t cblas_*64_ scipy_cblas_*64_
-#pragma semcache names *_: int32_t *_, int64_t *_64_ scipy_*_64_
+#pragma semcache names cblas_*: int32_t cblas_* scipy_cblas_*, int64_t cblas_*64_ scipy_cblas_*64_
+#pragma semcache names *_: int32_t *_ scipy_*_, int64_t *_64_ scipy_*_64_
 #pragma semcache fortran *_
 #pragma semcache letters CBLAS_TRANSPOSE: CblasNoTrans 'N', CblasTrans 'T', CblasConjTrans 'C'
 #pragma semcache letters CBLAS_UPLO: CblasUpper 'U', CblasLower 'L'

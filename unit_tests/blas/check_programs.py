@@ -87,6 +87,81 @@ def numpy_uses(c):
     c.script("numpy_uses.py", options=["--emulate", "--offload=always", "--malloc=4096", "--memory=16M"])
 
 
+def all_routines(c):
+    """All routines with 600 rows, from blocks (a) and mappings (b): inputs cross once, although many calls use them."""
+    command = [PYTHON, "-B", str(HERE / "all_routines.py")]
+    plain, status, _, _ = run(command)
+    c.expect("status without semcache-run", status, 0)
+    out, status, report, _ = run(command, ["--emulate", "--offload=always", "--malloc=4096"], {"SEMCACHE_BLAS_GUARD": "1"}, c.runner)
+    c.expect("status", status, 0)
+    for line, expected in zip(out.splitlines(), plain.splitlines()):
+        c.expect(expected.split()[0], line, expected)
+    c.expect("lines", len(out.splitlines()), len(plain.splitlines()))
+    known = json.loads(plain.splitlines()[-1])
+    calls = {call["what"]: call["count"] for call in report["library_calls"] if not call["what"].startswith(OF_NUMPY_ITSELF + " ")}
+    others = {what for what in calls if what.startswith("BLAS") and not what.endswith("on the device")}
+    on_host = ("srotg", "drotg", "crotg", "zrotg", "srotmg", "drotmg", "sdsdot", "dsdot")
+    c.expect("calls on the host", {what.split()[1] for what in others}, set(on_host))
+    of_sdot = sum(call["count"] for call in report["library_calls"] if call["what"] == OF_NUMPY_ITSELF + " on the device") - 1
+    c.expect("calls on the device", sum(n for what, n in calls.items() if what.endswith("on the device")) + of_sdot, known["calls"])
+    bytes_to_device = {}
+    for label in report["labels"]:
+        kind = "mapping" if "in place" in label["name"] else label["name"]
+        bytes_to_device[kind] = bytes_to_device.get(kind, 0) + label["h2d"]["bytes"]
+    # Operands in place grow where calls use more columns of them than before, and cross once more then.
+    for kind, mapped, most_of_once in ("malloc", 0, 1), ("mapping", 1, 1.25):
+        once, used, found = known["once"][mapped], known["used"][mapped], bytes_to_device.get(kind, 0)
+        print(f"  {kind}: {found} bytes to the device; inputs once and results: {once}, all operands of all calls: {used}")
+        c.expect(f"{kind}: operands are kept", 0 < found <= most_of_once * once < used, True)
+
+
+# What an exchange of rows in 512 columns of 4 pages adds to the bytes to the device and to the host, and to the faults: (rows, columns).
+SWAPS = {(1, 1): (16384, 16384, 3), (1, 8): (122880, 172032, 13), (1, 64): (876544, 983040, 87), (1, 512): (8 * MIB, 8 * MIB, 283),
+         (4, 64): (1564672, 1564672, 12), (32, 8): (188416, 352256, 8), (32, 64): (1564672, 1564672, 12), (32, 512): (8 * MIB, 8 * MIB, 16)}
+
+
+def row_swaps(c):
+    """HPL's exchanges of rows cost at most 2.1 times the better of page by page and the whole matrix at once (src/semcache/policy/README.md)."""
+    rows, columns, page, per_fault = 2048, 512, 4096, 64 << 10
+    matrix = rows * columns * 8
+
+    def moved(swaps, of_columns, malloc):
+        environment = {"TEST_BLAS_SWAPS": f"{swaps} {of_columns}", "SEMCACHE_BLAS_GUARD": "1"}
+        command = [c.programs, "row_swaps"]
+        out, status, report, _ = run(command, ["--emulate", "--offload=always", f"--malloc={malloc}"], environment, c.runner)
+        c.expect(f"{swaps} rows in {of_columns} columns: status, output", (status, out), (0, run(command, environment=environment)[0]))
+        total = report["total"]
+        return total["h2d"]["bytes"], total["d2h"]["bytes"], total["host_faults"]
+
+    for malloc in "4096", "0":
+        before = moved(0, 0, malloc)
+        for (swaps, of_columns), expected in SWAPS.items():
+            to_device, to_host, faults = more = tuple(x - y for x, y in zip(moved(swaps, of_columns, malloc), before))
+            touched = {(row + j * rows) * 8 // page for j in range(of_columns) for i in range(swaps) for row in (i, (i * 617 + 700) % rows)}
+            rivals = 2 * len(touched) * (per_fault + page), 2 * (per_fault + matrix)
+            cost = faults * per_fault + to_device + to_host
+            print(f"  {swaps} rows in {of_columns} columns: {len(touched)} pages, {more}, {cost / min(rivals):.2f} of the better rival")
+            c.expect(f"{swaps} rows in {of_columns} columns: within the bound", cost <= 2.1 * min(rivals), True)
+            if malloc != "0":
+                c.expect(f"{swaps} rows in {of_columns} columns: bytes to the device and to the host, faults", more, expected)
+
+
+def late(c):
+    """A program that begins without a BLAS does not load the library before it has one."""
+    loaded = "with a thread: {0}\nwith a library: {0}\nwith a BLAS: {1}\n"
+    command = [c.programs, str(REFERENCE / "libblas.so.3")]
+    plain, status, _, errors = run(command)
+    c.expect("without semcache-run", (status, errors), (0, loaded.format("not loaded", "not loaded")))
+    # It is asked for no report: for one the library is loaded at once.
+    for options in ["--malloc=4096"], ["--malloc=0"]:
+        done = subprocess.run([c.runner, "--emulate", "--offload=always", *options, *command], capture_output=True, text=True, timeout=240,
+                              env={**os.environ, "SEMCACHE_BLAS_GUARD": "1"})
+        c.expect("status, output", (done.returncode, done.stdout), (0, plain))
+        c.expect("what is loaded", done.stderr, loaded.format("not loaded", "loaded"))
+        c.same(command, options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"}, calls={ON_DEVICE: 3},
+               stderr=loaded.format("loaded", "loaded"))
+
+
 def passes_through(c):
     """Without a device, with a choice of the user, or for reasons of the call."""
     c.script("chain.py", options=["--offload=always"], calls={"BLAS dgemm on the host: there is no GPU, and SEMCACHE_DEVICE=emulated is not set": 3},
@@ -201,6 +276,16 @@ def attacks(c):
     c.program("stack_while_adopted", options=["--emulate", "--offload=always", "--malloc=4096"], d2h=4 * (512 << 10))
 
 
+MEMORY_ATTACKS = """growing_blocks aligned_blocks sparse_operands exchanged_operands advised_operands protected_operands mapped_over started_programs
+fork_in_threads operands_of_threads operands_of_modules""".split()
+
+
+def memory_attacks(c):
+    for name in MEMORY_ATTACKS:
+        for malloc in "4096", "0":
+            c.program(name, options=["--emulate", "--offload=always", f"--malloc={malloc}"], environment={"SEMCACHE_BLAS_GUARD": "1"})
+
+
 REFERENCE = pathlib.Path("/usr/lib/x86_64-linux-gnu/blas")
 # Calls on the device: of the Fortran interface, levels 1 to 3, and of C's. Others have nothing to compute, wrong arguments, or no routine there.
 REFERENCE_CALLS = {"s": ((161, 21216, 15150), (103, 42432, 30300)), "d": ((161, 21216, 15150), (103, 42432, 44928)),
@@ -276,8 +361,8 @@ def as_cublas(c):
 
 
 def symbols(c):
-    """All functions of Debian's BLAS, but for its own helpers, in the names of 32-bit integers, of 64-bit ones, and of pip's NumPy; and none of C++,
-    neither given to the program nor taken from it."""
+    """All functions of Debian's BLAS, but for its own helpers, in the names of 32-bit integers, of 64-bit ones, and of pip's NumPy and SciPy; and none
+    of C++, neither given to the program nor taken from it. The library that is preloaded has the same."""
     def names_of(library, which="--defined-only", kinds="TW"):
         lines = subprocess.run(["nm", "-D", which, library], capture_output=True, text=True, check=True).stdout.splitlines()
         return {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] in kinds}
@@ -287,8 +372,11 @@ def symbols(c):
     ours = names_of(c.programs)
     c.expect("functions of the host's library", len(host) > 280, True)
     wide = {n[:-1] + "_64_" if n.endswith("_") else n + "64_" for n in host}
-    for kind, names in ("32 bits", host), ("64 bits", wide), ("pip's NumPy", {"scipy_" + n for n in wide}):
+    for kind, names in ("32 bits", host), ("64 bits", wide), ("pip's NumPy", {"scipy_" + n for n in wide}), ("pip's SciPy", {"scipy_" + n for n in host}):
         c.expect(f"{kind}: missing", sorted(names - ours), [])
+    preloaded = pathlib.Path(c.programs).with_name("libsemcache_blas_preload.so")
+    if preloaded.exists():  # on x86-64
+        c.expect("of the preloaded library: missing", sorted(n for n in ours - names_of(preloaded) if not n.startswith("semcache_")), [])
     for which, kinds in ("--defined-only", "TWVuBDR"), ("--undefined-only", "Uvw"):
         c.expect(f"{which}: of C++", sorted(n for n in names_of(c.programs, which, kinds) if re.match("_Z(?!GT)|__gxx|__cxa_throw", n)), [])
 
@@ -397,7 +485,7 @@ def gemm_chain(c):
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes,
+CASES = [attacks, memory_attacks, row_swaps, late, all_routines, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes,
          reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
 
 

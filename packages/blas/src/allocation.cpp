@@ -10,8 +10,6 @@
 
 #include <semcache/base/error.hpp>
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -62,7 +60,7 @@ std::atomic<bool> is_found{false};
 
 template <class Function>
 void look_up(Function& function, const char* name) noexcept {
-  function = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
+  function = reinterpret_cast<Function>(semcache::syscalls::next_symbol(name));
 }
 /// Returns the next library's functions; nullptr while they are looked up.
 const Next* next() noexcept {

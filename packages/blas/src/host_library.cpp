@@ -3,7 +3,7 @@
 #include "host_library.hpp"
 
 #include "call.hpp"
-#include "next.hpp"  // of packages/syscalls
+#include "interposed.hpp"
 
 #include <semcache/base/error.hpp>
 
@@ -31,7 +31,7 @@ const link_map* our_object() noexcept {
 }
 AnyFunction unless_ours(void* function) noexcept {
   if (function == nullptr) (void)::dlerror();  // the program shall not see this error
-  return object_of(function) == our_object() ? nullptr : reinterpret_cast<AnyFunction>(function);
+  return leads_here(function) ? nullptr : reinterpret_cast<AnyFunction>(function);
 }
 
 AnyFunction in_file(const char* file, const char* name) noexcept {
@@ -53,6 +53,15 @@ AnyFunction in_any_file(const char* name) noexcept {
   return nullptr;
 }
 
+/// Returns whether the program has a BLAS when it begins. Each BLAS has one of these names.
+bool is_any_behind() noexcept {
+  for (const char* name : {"dgemm_", "cblas_dgemm", "dgemm_64_", "cblas_dgemm64_", "scipy_dgemm_64_", "scipy_cblas_dgemm64_", "scipy_dgemm_",
+                           "scipy_cblas_dgemm", "sgemm_", "ddot_", "daxpy_", "daxpy_64_"}) {
+    if (unless_ours(syscalls::next_symbol(name)) != nullptr) return true;
+  }
+  return false;
+}
+
 bool is_of_c(const char* name) noexcept { return std::strncmp(name, "cblas_", std::strlen("cblas_")) == 0; }
 
 bool was_loaded_before(const link_map* one, const link_map* other) noexcept {
@@ -63,7 +72,7 @@ bool was_loaded_before(const link_map* one, const link_map* other) noexcept {
 }  // namespace
 
 AnyFunction host_function(const char* name, const void* caller) noexcept {
-  const AnyFunction for_all = unless_ours(::dlsym(RTLD_NEXT, name));
+  const AnyFunction for_all = unless_ours(syscalls::next_symbol(name));
   const link_map* const object = object_of(caller);
   if (for_all != nullptr && (object == nullptr || was_loaded_before(object_of(for_all), object))) return for_all;
   if (object != nullptr && object->l_name != nullptr && object->l_name[0] != '\0') {
@@ -77,8 +86,9 @@ AnyFunction host_function(const char* name, const void* caller) noexcept {
 
 void HostFunction::find_early() noexcept {
   // As a dependency of something that is loaded for itself alone, this library stands in front of that one's BLAS only.
-  static const bool is_for_all = object_of(::dlsym(RTLD_DEFAULT, name_)) == our_object();
-  const AnyFunction function = is_for_all ? unless_ours(::dlsym(RTLD_NEXT, name_)) : nullptr;
+  static const bool is_for_all = leads_here(::dlsym(RTLD_DEFAULT, name_));
+  static const bool is_any = is_for_all && is_any_behind();
+  const AnyFunction function = is_any ? unless_ours(syscalls::next_symbol(name_)) : nullptr;
   if (function == nullptr) return;
   static const link_map* kept = nullptr;
   if (const link_map* const object = object_of(function); object != nullptr && object != kept && object->l_name[0] != '\0') {

@@ -3,6 +3,7 @@
 #include "in_place.hpp"
 
 #include "blocks.hpp"
+#include "interposed.hpp"
 #include "own_pages.hpp"
 #include "process.hpp"
 
@@ -103,7 +104,7 @@ bool is_in_main_program(std::uintptr_t begin, std::uintptr_t end) noexcept {
 }
 /// As an alternative of the linker for another BLAS, this library is not asked when memory is freed. It is found out while this library is loaded:
 /// later the loader's lock may be held by a thread that waits for this one.
-const bool is_heap = ::dlsym(RTLD_DEFAULT, "free") == reinterpret_cast<void*>(&::free);
+const bool is_heap = semcache_blas_next != nullptr || ::dlsym(RTLD_DEFAULT, "free") == reinterpret_cast<void*>(&::free);
 
 /// Is the memory's end noticed, and does no thread that we know of have its stack there?
 bool is_guarded(std::uintptr_t begin, std::uintptr_t end) noexcept {

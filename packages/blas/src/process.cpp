@@ -11,7 +11,6 @@
 #include <semcache/device/device.hpp>
 #include <semcache/runtime/runtime.hpp>
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/sysinfo.h>
@@ -127,7 +126,7 @@ void after_fork() {
 }
 
 bool contains_semcache() noexcept {
-  return ::dlsym(RTLD_NEXT, "semcache_foreign_io_1") != nullptr;
+  return syscalls::next_symbol("semcache_foreign_io_1") != nullptr;
 }
 
 void at_end() noexcept { give_counts_to_runtime(); }

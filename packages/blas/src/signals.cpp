@@ -39,6 +39,21 @@ int change(int signal, const struct sigaction* action, struct sigaction* before)
   return SEMCACHE_NEXT(sigaction)(signal, &open, before);
 }
 
+/// Opens the masks that the program has set before this library was loaded (preload.cpp). It has one thread.
+[[gnu::constructor]] void open_earlier_masks() noexcept {
+  if (semcache_blas_next == nullptr) return;
+  sigset_t fault;
+  ::sigemptyset(&fault);
+  ::sigaddset(&fault, SIGSEGV);
+  (void)SEMCACHE_NEXT(pthread_sigmask)(SIG_UNBLOCK, &fault, nullptr);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    if (SEMCACHE_NEXT(sigaction)(signal, nullptr, &action) != 0 || ::sigismember(&action.sa_mask, SIGSEGV) != 1) continue;
+    ::sigdelset(&action.sa_mask, SIGSEGV);
+    (void)SEMCACHE_NEXT(sigaction)(signal, &action, nullptr);
+  }
+}
+
 /// signal(SIGSEGV, handler), with the flags of one of its forms.
 sighandler_t handle(sighandler_t handler, int flags) noexcept {
   struct sigaction action {}, before {};

@@ -10,6 +10,10 @@
 /// For libraries that are preloaded and interpose functions of the C library.
 namespace semcache::syscalls {
 
+/// Returns the function of this name behind this library, in the order in which the program's libraries are searched; nullptr if there is none.
+/// Each library that is preloaded says how.
+[[nodiscard]] void* next_symbol(const char* name) noexcept;
+
 /// The next definition of a function behind the one in this library. It is looked up while this library is loaded, or before that at its first use.
 /// Later the loader's lock may be held by a thread that waits for this one. @tparam Name  has the type and the name of the function
 template <class Name>
@@ -26,7 +30,7 @@ class Next {
 
  private:
   static void* look_up() noexcept {
-    void* const function = ::dlsym(RTLD_NEXT, Name::text());
+    void* const function = next_symbol(Name::text());
     if (function == nullptr) (void)::dlerror();  // the program shall not see this error
     found.store(function, std::memory_order_release);
     return function;
