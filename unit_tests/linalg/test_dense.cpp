@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "arrays.hpp"
-#include "bytes.hpp"
+#include "fixture.hpp"
 
-#include <semcache/linalg.hpp>
 #include <semcache/policy/decomposition.hpp>
 
 #include <gtest/gtest.h>
@@ -17,12 +15,6 @@
 
 namespace semcache::linalg {
 namespace {
-
-using test::Array;
-using test::Bytes;
-using test::moved;
-using test::on_devices;
-using test::Where;
 
 template <class T>
 T conjugate(T x) {
@@ -48,11 +40,7 @@ std::vector<T> product(Transpose ta, Transpose tb, std::size_t m, std::size_t n,
 }
 
 template <class T>
-class LinalgDense : public ::testing::Test {
- protected:
-  void SetUp() override { set_options({Spread::always, 0, 0}); }
-  void TearDown() override { finalize(); }
-};
+class LinalgDense : public LinalgTest<> {};
 using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(LinalgDense, Types, );
 
@@ -173,10 +161,9 @@ TYPED_TEST(LinalgDense, SumsOfVectorsAreRightOnOneToEightDevices) {
   }
 }
 
-class LinalgBytes : public ::testing::Test {
+class LinalgBytes : public LinalgTest<> {
  protected:
-  void SetUp() override { set_options({Spread::always, 0, 2}); }
-  void TearDown() override { finalize(); }
+  LinalgBytes() : LinalgTest({Spread::always, 0, 2}) {}
 };
 
 /// D = AB + AC by two products and a sum (SemCache++, 5.6.1): each operand crosses the link once, A reaches the other devices from its shares,
