@@ -3,6 +3,7 @@
 #include "fixture.hpp"
 
 #include <semcache/policy/decomposition.hpp>
+#include <semcache/tasks/tasks.hpp>
 
 #include <gtest/gtest.h>
 
@@ -206,6 +207,37 @@ TEST_F(LinalgBytes, OfTwoProductsAndASum) {
       }
       EXPECT_EQ(statistics().total.device_waits, 0u);
     });
+  }
+}
+
+/// One device has all of A, which all of them need. It is large enough to pass from each to the next, in pieces.
+TEST_F(LinalgBytes, OfAMatrixThatPassesFromDeviceToDevice) {
+  constexpr std::int64_t n = 32, k = 100000;
+  constexpr std::uint64_t matrix = n * k * sizeof(double);
+  for (const int p : {4, 8}) {
+    SCOPED_TRACE(p);
+    for (const bool is_piece : {false, true}) {  // all of an array, or some rows of a larger one
+      on_devices(p, [&] {
+        const std::int64_t ld = is_piece ? n + 5 : n;
+        EXPECT_GT(policy::pieces_of_chain(matrix, static_cast<std::size_t>(p)), 1u);
+        Array<double> a(static_cast<std::size_t>(ld * k), Where::last_device), b(n * k, Where::host), c(n * n, Where::host);
+        std::vector<double> of_a(static_cast<std::size_t>(ld * k), 100.0);
+        for (std::int64_t l = 0; l < k; ++l) {
+          for (std::int64_t i = 0; i < n; ++i) of_a[static_cast<std::size_t>(l * ld + i)] = static_cast<double>((l + i) % 3);
+        }
+        a.set(of_a);
+        const runtime::LibraryUse all{a.data(), of_a.size() * sizeof(double), Access::read};
+        { const runtime::Launch there(tasks::lane(static_cast<std::uint32_t>(device_count() - 1), 0).queue, &all, 1); }
+        std::fill(b.data(), b.data() + n * k, 1.0);
+        const Bytes before = moved();
+        gemm(Transpose::no, Transpose::no, n, n, k, 1.0, a.data(), ld, b.data(), k, 0.0, c.data(), n);
+        EXPECT_EQ(moved() - before, (Bytes{matrix, 0, static_cast<std::uint64_t>(device_count() - 1) * matrix})) << "B, and A";
+        for (std::int64_t i = 0; i < n; ++i) {
+          const double sum = static_cast<double>(k + (i % 3 == 0 ? -1 : i % 3 == 1 ? 0 : 1));
+          for (std::int64_t j = 0; j < n; ++j) ASSERT_EQ(c.data()[j * n + i], sum) << i << ", " << j;
+        }
+      });
+    }
   }
 }
 
