@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-/// Calls that the program cuts itself (`Options::cut`): whatever the cut is, the result is that of the package's own one. Numbers are small integers, so
-/// that sums have the same bits in any order.
+/// Calls that the program cuts itself (`Options::cut`): whatever the cut is, the result is that of the package's own one. Numbers are small integers,
+/// so that sums have the same bits in any order.
 namespace semcache::linalg {
 namespace {
 
@@ -117,7 +117,7 @@ std::vector<Share> random_cut(const CallToCut& call, Random& random) {
 
 class LinalgOwnCut : public LinalgTest<> {
  protected:
-  static void cut_by(CutFunction cut, Spread spread = Spread::automatic) { set_options({spread, 0, 0, 0, policy::least_seconds_of_device, std::move(cut)}); }
+  static void cut_by(CutFunction cut) { set_options({Spread::automatic, 0, 0, 0, policy::least_seconds_of_device, std::move(cut)}); }
   static std::vector<double> results(int devices) {
     std::vector<double> all;
     on_devices(devices, [&] { all = Calls().all(); });
@@ -224,15 +224,16 @@ TEST_F(LinalgOwnCut, ACutThatIsNoneOfTheCallIsRefusedByNameAndNothingChanges) {
   on_devices(2, [&] {
     Calls calls;
     const std::vector<double> before = calls.c.get();
-    const auto expect_refused = [&](const std::vector<Share>& shares, const char* routine, const std::string& why, const std::function<void()>& call) {
+    const auto expect_refused = [&](const std::vector<Share>& shares, const char* routine, const std::string& why,
+                                    const std::function<void()>& call) {
       cut_by([&](const CallToCut&) { return shares; });
       try {
         call();
         ADD_FAILURE() << "not refused: " << why;
       } catch (const UsageError& error) {
-        EXPECT_NE(std::string(error.what()).find("linalg::" + std::string(routine) + ": the program's own cut (Options::cut) is refused: "), std::string::npos)
-            << error.what();
-        EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+        const std::string text = error.what(), begin = "linalg::" + std::string(routine) + ": the program's own cut (Options::cut) is refused: ";
+        EXPECT_NE(text.find(begin), std::string::npos) << text;
+        EXPECT_NE(text.find(why), std::string::npos) << text;
       }
     };
     for (const Case& c : cases) {
@@ -247,7 +248,8 @@ TEST_F(LinalgOwnCut, ACutThatIsNoneOfTheCallIsRefusedByNameAndNothingChanges) {
     expect_refused({{0, {0, 20, 0, 1}}, {1, {20, 40, 0, 1}}, {0, {40, n, 0, 1}}}, "spmv",
                    "share 2 is the second one for device 0, but this call takes one for each device. Join them",
                    [&] { spmv(1.0, calls.sparse.csr(), calls.x.data(), 0.0, calls.y.data()); });
-    expect_refused({{0, {0, 1, 0, 1}}, {1, {1, 1000, 0, 1}}}, "dot", "share 1 begins at row 1, but this call is cut between blocks. Begin it at a multiple of 8", [&] {
+    const char* const in_a_block = "share 1 begins at row 1, but this call is cut between blocks. Begin it at a multiple of 8";
+    expect_refused({{0, {0, 1, 0, 1}}, {1, {1, 1000, 0, 1}}}, "dot", in_a_block, [&] {
       const Array<double> vector(1000, Where::host);
       (void)dot(1000, vector.data(), vector.data());
     });
