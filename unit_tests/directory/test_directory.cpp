@@ -266,6 +266,22 @@ TEST(Directory, TheCheapestHolderIsTheSourceForAnyTopology) {
   EXPECT_EQ(d.audit(), "");
 }
 
+/// A transfer may name the device that it comes from, where several are equally near. A nearer one is taken all the same.
+TEST(Directory, OfHoldersAtTheSameCostOneMayBeNamed) {
+  Directory d;
+  const DatumId a = d.add_datum(100);
+  const SlotId host = d.add_slot(a, host_space);
+  const SlotId slots[] = {d.add_slot(a, SpaceId{1}), d.add_slot(a, SpaceId{2}), d.add_slot(a, SpaceId{3}), d.add_slot(a, SpaceId{4})};
+  d.write(host, {0, 100});
+  for (const SlotId slot : {slots[0], slots[1], slots[2]}) d.commit(d.next_fetch(slot, {0, 100}, Topology()));
+  for (const std::size_t k : {0u, 1u, 2u}) {
+    EXPECT_EQ(d.next_fetch(slots[3], {0, 100}, Topology(), d.space(slots[k])).from, slots[k]);
+  }
+  EXPECT_NE(d.next_fetch(slots[3], {0, 100}, Topology(), host_space).from, host) << "it is farther";
+  EXPECT_NE(d.next_fetch(slots[3], {0, 100}, Topology(), SpaceId{4}).from, slots[3]) << "it does not hold the value";
+  EXPECT_EQ(d.audit(), "");
+}
+
 TEST(Directory, TheCheapestHolderIsTheSource) {
   Simulation x;
   x.add(100, 2);

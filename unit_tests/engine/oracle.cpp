@@ -992,7 +992,8 @@ void Oracle::derive() {
   Derived derived{use.derivation, use.memory, std::vector<std::byte>(r.size())};
   for (std::uint64_t i = 0; i < r.size(); ++i) derived.bytes[i] = a.bytes[r.begin + i] ^ turn;
   if (!use.computed && !compute_derived(a, r, turn, derived)) return machine_->engine().derivations.release(*use.derivation);
-  if (!use.computed && random_.chance(90)) machine_->engine().derivations.note_computed(*use.derivation);
+  const double seconds_to_make = random_.chance(50) ? 1 : 0;  // dear, or made again
+  if (!use.computed && random_.chance(90)) machine_->engine().derivations.note_computed(*use.derivation, seconds_to_make);
   read_derived(derived);
   if (derived_.size() < 2 && random_.chance(30)) {
     derived_.push_back(std::move(derived));

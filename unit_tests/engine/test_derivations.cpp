@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <cstring>
@@ -50,7 +51,7 @@ struct Deriving : Program {
     const engine::Derivations::Use use = acquire(m, where, on, parameter);
     if (!use.computed) {
       compute(use, m, where, on);
-      engine().derivations.note_computed(*use.derivation);
+      engine().derivations.note_computed(*use.derivation, seconds_to_make);
     }
     Value value{use.computed, read(*use.memory, on), use.memory};
     if (keep) held.push_back(use.derivation);
@@ -96,6 +97,7 @@ struct Deriving : Program {
   Memory& d;
   Memory& h;
   std::vector<engine::Derivation*> held;
+  double seconds_to_make = 0;
 };
 
 class Derivations : public ::testing::TestWithParam<Kind> {};
@@ -236,6 +238,62 @@ TEST_P(Derivations, AreForgottenFirstAndNothingIsSaved) {
   EXPECT_TRUE(engine::State::is_resident(p.d)) << "although it was used longest ago";
   EXPECT_EQ(p.counters().saved_link, before.saved_link);
   EXPECT_FALSE(p.inverted(p.d).computed);
+}
+
+/// A value that nobody uses, and that takes longer to compute than to the host and back, leaves like an array, and is found again.
+TEST_P(Derivations, ThatAreDearAreKeptAsArraysAre) {
+  for (const bool dear : {false, true}) {
+    Deriving::Options o = Deriving::options(GetParam());
+    o.engine.device_memory_bytes = 2 * size + 2 * page;  // arrays share pages
+    Deriving p(o);
+    p.seconds_to_make = dear ? 1 : 1e-9;  // its bytes take a microsecond to the host and back
+    (void)p.inverted(p.d);
+    const Counters before = p.counters();
+    for (const std::uint64_t seed : {3u, 4u}) {
+      Memory& a = p.on_device(size);
+      p.kernel_write(&streams[0], a, a.all(), seed);
+      EXPECT_EQ(engine::State::is_resident(p.d), seed == 3 && !dear) << "the input was used longest ago, and the host has it";
+    }
+    EXPECT_EQ(p.counters().evictions - before.evictions, 2u) << "the value and its input";
+    EXPECT_EQ(p.counters().saved_link.bytes - before.saved_link.bytes, dear ? size : 0);
+    const auto value = p.inverted(p.d);
+    EXPECT_EQ(value.computed, dear);
+    p.expect_inverted(value, 1);
+    EXPECT_TRUE(p.inverted(p.d).computed);
+  }
+}
+
+/// Of a value on two devices, one copy leaves first, whatever it takes to compute it, and nothing is saved.
+TEST_P(Derivations, WithACopyOnAnotherDeviceLeaveFirst) {
+  Deriving::Options o = Deriving::options(GetParam(), 2);
+  o.engine.device_memory_bytes = 3 * size + 2 * page;
+  Deriving p(o);
+  p.seconds_to_make = 1;
+  (void)p.inverted(p.d);
+  (void)p.inverted(p.d, p.d.all(), 1);
+  Memory& a = p.on_device(size);
+  p.kernel_write(&streams[0], a, a.all(), 3);
+  const Counters before = p.counters();
+  Memory& b = p.on_device(size);
+  p.kernel_write(&streams[0], b, b.all(), 4);
+  EXPECT_EQ(p.counters().evictions - before.evictions, 1u);
+  EXPECT_TRUE(engine::State::is_resident(p.d)) << "although it was used longest ago";
+  EXPECT_EQ(p.counters().saved_link, before.saved_link);
+  const auto value = p.inverted(p.d, p.d.all(), 1);
+  EXPECT_TRUE(value.computed) << "the other copy is there";
+  p.expect_inverted(value, 1);
+}
+
+TEST_P(Derivations, TakeATimeThatIsANumber) {
+  Deriving p(GetParam());
+  const auto use = p.acquire(p.d, p.d.all());
+  p.compute(use, p.d, p.d.all(), 0);
+  for (const double seconds : {-1.0, HUGE_VAL, std::nan("")}) {
+    EXPECT_THROW(p.engine().derivations.note_computed(*use.derivation, seconds), UsageError) << seconds;
+  }
+  p.engine().derivations.note_computed(*use.derivation, 1);
+  p.engine().derivations.release(*use.derivation);
+  EXPECT_TRUE(p.inverted(p.d).computed);
 }
 
 TEST_P(Derivations, ThatAreUsedAreSavedAsArraysAre) {

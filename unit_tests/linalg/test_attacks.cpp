@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "arrays.hpp"
+#include "fixture.hpp"
 
-#include <semcache/linalg.hpp>
 #include <semcache/policy/decomposition.hpp>
 #include <semcache/tasks/tasks.hpp>
 
@@ -24,17 +23,7 @@
 namespace semcache::linalg {
 namespace {
 
-using test::Array;
-using test::kib_of_addresses;
-using test::on_devices;
-using test::Setting;
-using test::Where;
-
-class LinalgAttacks : public ::testing::Test {
- protected:
-  void SetUp() override { set_options({Spread::always, 0, 0}); }
-  void TearDown() override { finalize(); }
-};
+class LinalgAttacks : public LinalgTest<> {};
 
 // `finalize` does not change the epoch, so a wait between two runtimes must not take the lanes of the former for those of the next.
 TEST_F(LinalgAttacks, AWaitBehindTheEndOfTheRuntimeIsNone) {

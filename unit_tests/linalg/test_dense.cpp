@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "arrays.hpp"
-#include "bytes.hpp"
+#include "fixture.hpp"
 
-#include <semcache/linalg.hpp>
 #include <semcache/policy/decomposition.hpp>
+#include <semcache/tasks/tasks.hpp>
 
 #include <gtest/gtest.h>
 
@@ -17,12 +16,6 @@
 
 namespace semcache::linalg {
 namespace {
-
-using test::Array;
-using test::Bytes;
-using test::moved;
-using test::on_devices;
-using test::Where;
 
 template <class T>
 T conjugate(T x) {
@@ -48,11 +41,7 @@ std::vector<T> product(Transpose ta, Transpose tb, std::size_t m, std::size_t n,
 }
 
 template <class T>
-class LinalgDense : public ::testing::Test {
- protected:
-  void SetUp() override { set_options({Spread::always, 0, 0}); }
-  void TearDown() override { finalize(); }
-};
+class LinalgDense : public LinalgTest<> {};
 using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(LinalgDense, Types, );
 
@@ -173,10 +162,9 @@ TYPED_TEST(LinalgDense, SumsOfVectorsAreRightOnOneToEightDevices) {
   }
 }
 
-class LinalgBytes : public ::testing::Test {
+class LinalgBytes : public LinalgTest<> {
  protected:
-  void SetUp() override { set_options({Spread::always, 0, 2}); }
-  void TearDown() override { finalize(); }
+  LinalgBytes() : LinalgTest({Spread::always, 0, 2}) {}
 };
 
 /// D = AB + AC by two products and a sum (SemCache++, 5.6.1): each operand crosses the link once, A reaches the other devices from its shares,
@@ -219,6 +207,37 @@ TEST_F(LinalgBytes, OfTwoProductsAndASum) {
       }
       EXPECT_EQ(statistics().total.device_waits, 0u);
     });
+  }
+}
+
+/// One device has all of A, which all of them need. It is large enough to pass from each to the next, in pieces.
+TEST_F(LinalgBytes, OfAMatrixThatPassesFromDeviceToDevice) {
+  constexpr std::int64_t n = 32, k = 100000;
+  constexpr std::uint64_t matrix = n * k * sizeof(double);
+  for (const int p : {4, 8}) {
+    SCOPED_TRACE(p);
+    for (const bool is_piece : {false, true}) {  // all of an array, or some rows of a larger one
+      on_devices(p, [&] {
+        const std::int64_t ld = is_piece ? n + 5 : n;
+        EXPECT_GT(policy::pieces_of_chain(matrix, static_cast<std::size_t>(p)), 1u);
+        Array<double> a(static_cast<std::size_t>(ld * k), Where::last_device), b(n * k, Where::host), c(n * n, Where::host);
+        std::vector<double> of_a(static_cast<std::size_t>(ld * k), 100.0);
+        for (std::int64_t l = 0; l < k; ++l) {
+          for (std::int64_t i = 0; i < n; ++i) of_a[static_cast<std::size_t>(l * ld + i)] = static_cast<double>((l + i) % 3);
+        }
+        a.set(of_a);
+        const runtime::LibraryUse all{a.data(), of_a.size() * sizeof(double), Access::read};
+        { const runtime::Launch there(tasks::lane(static_cast<std::uint32_t>(device_count() - 1), 0).queue, &all, 1); }
+        std::fill(b.data(), b.data() + n * k, 1.0);
+        const Bytes before = moved();
+        gemm(Transpose::no, Transpose::no, n, n, k, 1.0, a.data(), ld, b.data(), k, 0.0, c.data(), n);
+        EXPECT_EQ(moved() - before, (Bytes{matrix, 0, static_cast<std::uint64_t>(device_count() - 1) * matrix})) << "B, and A";
+        for (std::int64_t i = 0; i < n; ++i) {
+          const double sum = static_cast<double>(k + (i % 3 == 0 ? -1 : i % 3 == 1 ? 0 : 1));
+          for (std::int64_t j = 0; j < n; ++j) ASSERT_EQ(c.data()[j * n + i], sum) << i << ", " << j;
+        }
+      });
+    }
   }
 }
 

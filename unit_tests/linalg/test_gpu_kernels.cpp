@@ -236,6 +236,7 @@ std::vector<std::size_t> lengths_of_rows(int kind, std::mt19937_64& engine) {
       add(40, [&] { return engine() % 60; }), add(1, [] { return 961; }), add(12, [] { return 81; }), add(20, [&] { return engine() % 4; }), add(1, [] { return 960; });
       add(5, [] { return 33; }), add(1, [] { return 3001; }), add(20, [&] { return engine() % 33; }), add(1, [] { return 1200; });
       break;
+    case 4: add(900, [] { return 1; }), add(1, [] { return 20000; }), add(3, [] { return 5000; }), add(700, [&] { return engine() % 3; }); break;
     default: add(1, [] { return 5; }); break;
   }
   return all;
@@ -244,7 +245,7 @@ std::vector<std::size_t> lengths_of_rows(int kind, std::mt19937_64& engine) {
 TYPED_TEST(LinalgGpuKernels, SparseProductsAreRightAndDoNotDependOnTheRowsOfTheCall) {
   using T = TypeParam;
   std::mt19937_64 engine(12);
-  for (int kind = 0; kind < 5; ++kind) {
+  for (int kind = 0; kind < 6; ++kind) {
     const std::vector<std::size_t> lengths = lengths_of_rows(kind, engine);
     const std::size_t rows = lengths.size(), columns = 500;
     const Matrix<T> a = random_matrix<T>(lengths, columns, engine);
@@ -287,6 +288,19 @@ TYPED_TEST(LinalgGpuKernels, SparseProductsAreRightAndDoNotDependOnTheRowsOfTheC
       for (std::size_t r = 0; r < rows; ++r) ASSERT_TRUE(same_bits(several_y[leading_y + r], y[r])) << kind << ' ' << r;
       for (std::size_t r = rows; r < leading_y; ++r) ASSERT_TRUE(same_bits(several_y[r], several_before[r])) << "between the columns";
 
+      // By thread blocks of about equally many entries, too.
+      std::vector<T> by_entries = old, several_by_entries = several_before;
+      const std::size_t weight = a.values.size() + rows * (on_host::weight_of_block / on_host::most_rows_of_block);
+      const std::size_t blocks = (weight + on_host::weight_of_block - 1) / on_host::weight_of_block;
+      on_host::launch(blocks, [&] {
+        on_host::multiply_uneven_rows<false, T>(rows, alpha, a.row_pointers.data(), a.columns.data(), a.values.data(), x.data(), beta,
+                                                by_entries.data());
+        on_host::multiply_uneven_rows<true, T>(rows, alpha, a.row_pointers.data(), a.columns.data(), a.values.data(), several_x.data(), beta,
+                                               several_by_entries.data(), 3, leading_x, leading_y);
+      });
+      for (std::size_t r = 0; r < rows; ++r) ASSERT_TRUE(same_bits(by_entries[r], y[r])) << kind << ' ' << r;
+      for (std::size_t r = 0; r < 3 * leading_y; ++r) ASSERT_TRUE(same_bits(several_by_entries[r], several_y[r])) << kind << ' ' << r;
+
       std::vector<T> in_parts = old;
       const std::size_t border = rows / 3;
       multiply_rows(a, 0, border, 1, alpha, x, beta, in_parts);
@@ -294,6 +308,23 @@ TYPED_TEST(LinalgGpuKernels, SparseProductsAreRightAndDoNotDependOnTheRowsOfTheC
       for (std::size_t r = 0; r < rows; ++r) ASSERT_TRUE(same_bits(in_parts[r], y[r])) << kind << ' ' << r;
     }
   }
+}
+
+/// Thread blocks get equally many entries only where one of equally many rows would have much more work than the others.
+TEST(LinalgGpuKernelsSource, LengthsOfRowsAreNoticed) {
+  const auto lengths = [](std::size_t rows, const auto& length_of) {
+    std::vector<std::int32_t> row_pointers{3};  // those of a part need not begin with 0
+    for (std::size_t r = 0; r < rows; ++r) row_pointers.push_back(row_pointers.back() + static_cast<std::int32_t>(length_of(r)));
+    return gpu::lengths_of(row_pointers.data(), 0, rows);
+  };
+  EXPECT_EQ(lengths(0, [](std::size_t) { return 0; }), RowLengths::alike);
+  EXPECT_EQ(lengths(100000, [](std::size_t) { return 0; }), RowLengths::alike);
+  EXPECT_EQ(lengths(100, [](std::size_t r) { return r == 0 ? 100000 : 1; }), RowLengths::alike) << "there is one thread block";
+  EXPECT_EQ(lengths(100000, [](std::size_t r) { return r % 1000 == 0 ? 4 : 7; }), RowLengths::alike);
+  EXPECT_EQ(lengths(100000, [](std::size_t r) { return r % 27; }), RowLengths::alike);
+  EXPECT_EQ(lengths(100000, [](std::size_t r) { return r == 70000 ? 50000 : 7; }), RowLengths::different) << "one long row";
+  EXPECT_EQ(lengths(100000, [](std::size_t r) { return 1 + 100000 / (r + 1); }), RowLengths::different) << "a power law";
+  EXPECT_EQ(lengths(4000000, [](std::size_t r) { return r < 512 ? 36 : 7; }), RowLengths::alike) << "the long rows are little of all work";
 }
 
 TEST(LinalgGpuKernelsSource, NvrtcCompilesThem) {

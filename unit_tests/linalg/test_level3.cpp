@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "arrays.hpp"
-#include "bytes.hpp"
+#include "fixture.hpp"
 
-#include <semcache/linalg.hpp>
 #include <semcache/policy/level3.hpp>
 
 #include <gtest/gtest.h>
@@ -19,12 +17,6 @@
 // BLAS level 3 but for gemm, against its definitions.
 namespace semcache::linalg {
 namespace {
-
-using test::Array;
-using test::Bytes;
-using test::moved;
-using test::on_devices;
-using test::Where;
 
 using Size = std::size_t;
 template <class T>
@@ -85,12 +77,10 @@ enum class Routine { symm, hemm, trmm, trsm, syrk, herk, syr2k, her2k };
 const char* const names[] = {"symm", "hemm", "trmm", "trsm", "syrk", "herk", "syr2k", "her2k"};
 
 template <class T>
-class LinalgLevel3 : public ::testing::Test {
+class LinalgLevel3 : public LinalgTest<> {
  protected:
   using Real = decltype(std::abs(T()));
   static constexpr bool is_complex = !std::is_floating_point_v<T>;
-  void SetUp() override { set_options({Spread::always, 0, 0}); }
-  void TearDown() override { finalize(); }
 
   Size pick(Size n) { return static_cast<Size>(choice_() % n); }
   Size size() { return pick(4) == 0 ? pick(3) : pick(40); }
@@ -282,10 +272,9 @@ TYPED_TEST(LinalgLevel3, CallsOfRandomShapesAreRightOnOneToEightDevices) {
   }
 }
 
-class LinalgLevel3Bytes : public ::testing::Test {
+class LinalgLevel3Bytes : public LinalgTest<> {
  protected:
-  void SetUp() override { set_options({Spread::always, 0, 2}); }
-  void TearDown() override { finalize(); }
+  LinalgLevel3Bytes() : LinalgTest({Spread::always, 0, 2}) {}
 };
 
 /// Each operand crosses the host's link once, A reaches the other devices from its shares, a second solution moves nothing.

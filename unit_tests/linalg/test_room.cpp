@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "arrays.hpp"
-
-#include <semcache/linalg.hpp>
+#include "fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,16 +12,7 @@
 namespace semcache::linalg {
 namespace {
 
-using test::Array;
-using test::on_devices;
-using test::Setting;
-using test::Where;
-
-class LinalgRoom : public ::testing::Test {
- protected:
-  void SetUp() override { set_options({Spread::always, 0, 0}); }
-  void TearDown() override { finalize(); }
-};
+class LinalgRoom : public LinalgTest<> {};
 
 constexpr const char* memories[] = {"1M,64M,64M", "64M,1M,1M"};
 

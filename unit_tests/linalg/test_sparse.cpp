@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "arrays.hpp"
-#include "bytes.hpp"
+#include "fixture.hpp"
 
-#include <semcache/linalg.hpp>
 #include <semcache/policy/decomposition.hpp>
 #include <semcache/tasks/tasks.hpp>
 
@@ -20,13 +18,6 @@
 
 namespace semcache::linalg {
 namespace {
-
-using test::Array;
-using test::Bytes;
-using test::bytes_go_between_devices;
-using test::moved;
-using test::on_devices;
-using test::Where;
 
 template <class T>
 struct Matrix {
@@ -128,11 +119,7 @@ double iterate(const Csr<double>& a, const Array<double>& x, const Array<double>
 
 constexpr Where places[] = {Where::host, Where::home, Where::last_device, Where::adopted};
 
-class LinalgSparse : public ::testing::Test {
- protected:
-  void SetUp() override { set_options({Spread::always, 0, 0}); }
-  void TearDown() override { finalize(); }
-};
+class LinalgSparse : public LinalgTest<> {};
 
 TEST_F(LinalgSparse, RandomMatricesHaveTheSameBitsOnOneToEightDevices) {
   std::mt19937_64 choice(3);

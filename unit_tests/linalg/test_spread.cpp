@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "arrays.hpp"
+#include "fixture.hpp"
 
-#include <semcache/linalg.hpp>
 #include <semcache/tasks/tasks.hpp>
 
 #include <gtest/gtest.h>
@@ -17,11 +16,6 @@
 /// Whether and where calls on vectors are spread, and what the report says of it.
 namespace semcache::linalg {
 namespace {
-
-using test::Array;
-using test::on_devices;
-using test::Setting;
-using test::Where;
 
 std::uint64_t between_devices() { return statistics().total.between_devices.bytes; }
 template <class T>
@@ -43,15 +37,9 @@ void add_one(std::uint32_t device, const Array<double>& a) {
 
 constexpr std::int64_t n = 20000;
 
-class LinalgSpread : public ::testing::Test {
+class LinalgSpread : public LinalgTest<> {
  protected:
-  void SetUp() override {
-    Options o;
-    o.spread = Spread::automatic;
-    o.least_seconds = 1e-12;  // small as they are, the vectors are worth all devices
-    set_options(o);
-  }
-  void TearDown() override { finalize(); }
+  LinalgSpread() : LinalgTest({Spread::automatic, 0, 0, 0, 1e-12}) {}  // small as they are, the vectors are worth all devices
 };
 
 /// Each case changes an operand by a kernel on one device, and makes a call that uses it: the bytes between devices are those of one device, which

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "arrays.hpp"
-#include "bytes.hpp"
+#include "fixture.hpp"
 #include "stand_ins.hpp"
-
-#include <semcache/linalg.hpp>
 
 #include <gtest/gtest.h>
 
@@ -20,10 +17,6 @@ namespace semcache::linalg {
 namespace {
 
 using test::Block;
-using test::Bytes;
-using test::moved;
-using test::on_devices;
-using test::Setting;
 
 using Size = std::size_t;
 constexpr Size page = Block::page;
@@ -65,11 +58,7 @@ std::uint64_t bytes_of(Size n) { return n * sizeof(double); }
 /// Adds up what `dot` and `nrm2` bring: a number for each block of elements.
 Bytes without_sums(Bytes b) { return {b.h2d, 0, b.between}; }
 
-class LinalgStandIns : public ::testing::TestWithParam<int> {
- protected:
-  void SetUp() override { set_options({Spread::always, 0, 0}); }
-  void TearDown() override { finalize(); }
-};
+class LinalgStandIns : public LinalgTest<::testing::TestWithParam<int>> {};
 // What moves depends on the tracker: with SEMCACHE_TRACKER=userfaultfd or explicit all copies are made at the call.
 class LinalgStandInBytes : public LinalgStandIns {};
 INSTANTIATE_TEST_SUITE_P(Devices, LinalgStandIns, ::testing::Values(1, 2, 3, 4));
@@ -475,9 +464,9 @@ TEST_P(LinalgStandIns, ARuntimeWithStandInsEnds) {
     });
   };
   one();
-  const long before = test::kib_of_addresses();
+  const long before = kib_of_addresses();
   for (int i = 0; i < 5; ++i) one();
-  EXPECT_LT(test::kib_of_addresses() - before, 1L << 20);
+  EXPECT_LT(kib_of_addresses() - before, 1L << 20);
   EXPECT_EQ(x, std::vector<double>(3000, 1.0));
 }
 

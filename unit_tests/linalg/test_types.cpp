@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "arrays.hpp"
-
-#include <semcache/linalg.hpp>
+#include "fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,10 +18,6 @@
 namespace semcache::linalg {
 namespace {
 
-using test::Array;
-using test::on_devices;
-using test::Where;
-
 constexpr Where places[] = {Where::host, Where::home, Where::last_device, Where::adopted};
 constexpr int most_devices = 8;
 
@@ -34,10 +28,8 @@ T conjugate(T x) {
 }
 
 template <class T>
-class LinalgTypes : public ::testing::Test {
+class LinalgTypes : public LinalgTest<> {
  protected:
-  void SetUp() override { set_options({Spread::always, 0, 0}); }
-  void TearDown() override { finalize(); }
   std::size_t pick(std::size_t n) { return static_cast<std::size_t>(choice_() % n); }
   Where place() { return places[pick(4)]; }
   std::vector<T> filled(std::size_t count) {

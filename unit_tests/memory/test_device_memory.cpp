@@ -74,8 +74,11 @@ struct World {
   }
   static bool mapped(const Memory& m) { return (m.flags.load() & Memory::resident) != 0; }
   void use(Memory& m) { m.recently.store(++clock); }
-  Memory* victim() {
-    return memory->victim([](const ArrayBlock&) { return true; }).memory;
+  /// What is known of spare memory: only the seconds that each array's value takes are set.
+  static policy::SpareMemory describe(const Memory& m) { return {false, m.bytes, m.seconds_to_make, 1}; }
+  ArrayBlock victim(const DeviceMemory::Question& may_leave) const { return memory->victim(may_leave, describe); }
+  Memory* victim() const {
+    return victim([](const ArrayBlock&) { return true; }).memory;
   }
   void expect_right() {
     base::Vector<Memory*> live;
@@ -166,10 +169,33 @@ TEST(DeviceMemory, TheLongestUnusedLeavesFirst) {
   EXPECT_EQ(w.victim(), &a);
   w.use(a);
   EXPECT_EQ(w.victim(), &b);
-  EXPECT_EQ(w.memory->victim([&](const ArrayBlock& block) { return block.memory != &b; }).memory, &c);
-  EXPECT_EQ(w.memory->victim([](const ArrayBlock&) { return false; }).memory, nullptr);
+  EXPECT_EQ(w.victim([&](const ArrayBlock& block) { return block.memory != &b; }).memory, &c);
+  EXPECT_EQ(w.victim([](const ArrayBlock&) { return false; }).memory, nullptr);
   w.memory->unmap(b);
   EXPECT_EQ(w.victim(), &c);
+  w.expect_right();
+}
+
+/// An array and three values that nobody uses, which are used in this order: the value whose bytes are made again the fastest leaves first, the
+/// one that is dearer than a copy to the host and back when it is its turn by age.
+TEST(DeviceMemory, SpareMemoryLeavesByTheSecondsThatItsValueTakes) {
+  World w;
+  Memory& array = w.map(granule);
+  Memory* values[] = {&w.map(granule), &w.map(granule), &w.map(2 * granule)};
+  const double seconds[] = {5, 1.5, 1.8};
+  for (std::size_t i = 0; i < 3; ++i) {
+    w.memory->note_derived(*values[i]);
+    w.memory->set_spare(*values[i], true);
+    values[i]->seconds_to_make = seconds[i];
+  }
+  std::vector<const Memory*> left;
+  for (int i = 0; i < 4; ++i) {
+    Memory* const m = w.victim();
+    left.push_back(m);
+    if (m->derived) w.memory->forget(*m);
+    w.memory->unmap(*m);
+  }
+  EXPECT_EQ(left, (std::vector<const Memory*>{values[2], values[1], &array, values[0]}));
   w.expect_right();
 }
 
@@ -243,12 +269,12 @@ TEST(DeviceMemory, BlocksComeAndGoOneByOne) {
   EXPECT_FALSE(a.blocks.mapped(ByteRange{6 * granule, 8 * granule + 1}));
   EXPECT_EQ(w.memory->need_of({{&a, 3}, {&a, 4}}).missing, 2 * granule);
   a.note_recent(ByteRange{6 * granule, 7 * granule}, ++w.clock);
-  EXPECT_EQ(w.memory->victim([](const ArrayBlock&) { return true; }).index, 5u);
-  EXPECT_EQ(w.memory->victim([](const ArrayBlock& b) { return b.index != 5; }).index, 3u);
+  EXPECT_EQ(w.victim([](const ArrayBlock&) { return true; }).index, 5u);
+  EXPECT_EQ(w.victim([](const ArrayBlock& b) { return b.index != 5; }).index, 3u);
   w.memory->unmap(ArrayBlock{&a, 5});
   w.expect_right();
   EXPECT_EQ(w.memory->mapped_bytes(), 2 * granule);
-  EXPECT_EQ(w.memory->victim([](const ArrayBlock&) { return true; }).index, 3u);
+  EXPECT_EQ(w.victim([](const ArrayBlock&) { return true; }).index, 3u);
   std::vector<ByteRange> mapped;
   a.blocks.for_each_mapped_range([&](ByteRange r) { mapped.push_back(r); });
   ASSERT_EQ(mapped.size(), 1u);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -31,6 +32,34 @@ TEST(PolicyMemory, PartsFitByWholePages) {
   EXPECT_EQ(bytes_of_task({std::uint64_t{3} << 30, std::uint64_t{2} << 20}), std::uint64_t{1} << 30);
   EXPECT_EQ(bytes_of_task(memory), 2u * 64);
   EXPECT_EQ(bytes_of_task({64, 64}), 21u);
+}
+
+TEST(Decomposition, ChainsHavePiecesThatArriveEarlyAtTheLastDevice) {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  EXPECT_EQ(pieces_of_chain(1024 * mib, 2), 1u) << "nobody passes anything on";
+  EXPECT_EQ(pieces_of_chain(0, 8), 1u);
+  EXPECT_EQ(pieces_of_chain(mib, 8), 1u) << "it takes as long as a latency";
+  EXPECT_EQ(pieces_of_chain(64 * mib, 3), 6u);
+  EXPECT_EQ(pieces_of_chain(64 * mib, 4), 8u);
+  EXPECT_EQ(pieces_of_chain(64 * mib, 8), 5u) << "the host submits seven transfers for each piece";
+  EXPECT_EQ(pieces_of_chain(64 * mib, 8, 8), 1u) << "and here fifty-six";
+  EXPECT_EQ(pieces_of_chain(1024 * mib, 4, 4), 34u);
+  // A chain is faster than one device that sends to all others in turn, and about as fast as any chain where there are many bytes.
+  for (const std::size_t devices : {3u, 4u, 8u, 16u}) {
+    for (std::uint64_t size = mib; size <= 4096 * mib; size *= 2) {
+      constexpr double latency = 6e-6;
+      const auto others = static_cast<double>(devices - 1);
+      const auto seconds = [&](std::size_t pieces) {
+        const double transfer = static_cast<double>(size) / static_cast<double>(pieces) / bytes_between_devices_a_second;
+        const double period = std::max(transfer, others * latency) + latency;  // the host submits a piece for each of the others
+        return static_cast<double>(pieces) * period + (others - 1) * (transfer + latency);
+      };
+      const std::size_t pieces = pieces_of_chain(size, devices);
+      if (pieces == 1) continue;
+      EXPECT_LT(seconds(pieces), others * (static_cast<double>(size) / bytes_between_devices_a_second + latency)) << devices << " devices, " << size;
+      for (std::size_t any = 1; any < 300; ++any) ASSERT_LE(seconds(pieces), 1.7 * seconds(any)) << devices << " devices, " << size << " bytes, " << any;
+    }
+  }
 }
 
 TEST(Decomposition, EvenCutsDifferByOneGrainAtMost) {

@@ -4,10 +4,51 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace semcache::policy {
 namespace {
+
+/// How spare memory leaves: has it a copy, seconds to make it and of a copy, and how.
+TEST(SpareMemory, LeavesByWhatItCostsToHaveItBack) {
+  struct Case {
+    bool has_copy;
+    double seconds_to_make, seconds_of_copy;
+    LeavesAs how;
+  };
+  constexpr Case table[] = {
+      {true, 0, 1, LeavesAs::copy},         {true, 100, 1, LeavesAs::copy},      {false, 0, 1, LeavesAs::made_again},
+      {false, 1.99, 1, LeavesAs::made_again}, {false, 2, 1, LeavesAs::array},    {false, 100, 1, LeavesAs::array},
+      {false, 0, 0, LeavesAs::array},       {false, 1e-6, 1e-3, LeavesAs::made_again},
+  };
+  for (const Case& c : table) {
+    EXPECT_EQ(leaves_as({c.has_copy, 100, c.seconds_to_make, c.seconds_of_copy}), c.how) << c.has_copy << " " << c.seconds_to_make << " " << c.seconds_of_copy;
+  }
+}
+
+TEST(SpareMemory, LeavesInTheOrderOfTheSecondsThatAByteOfRoomCosts) {
+  const std::vector<SpareMemory> in_order = {
+      {true, 10, 100, 1},      // there is a copy: nothing is lost
+      {false, 100, 0, 1},      // nobody has said what it takes
+      {false, 1000, 1, 1},     // 1 ms for each byte
+      {false, 100, 0.5, 1},    // 5 ms
+      {false, 100, 50, 1},     // dearer than to the host and back
+  };
+  const auto before = [](const SpareMemory& a, const SpareMemory& b) { return order_of(a) < order_of(b); };
+  EXPECT_TRUE(std::is_sorted(in_order.begin(), in_order.end(), before));
+  for (std::size_t i = 1; i < in_order.size(); ++i) EXPECT_TRUE(before(in_order[i - 1], in_order[i])) << i;
+}
+
+TEST(SpareMemory, CopiesTakeAsLongAsTheTopologySays) {
+  Topology t;
+  const double between = seconds_of_copy(t, device_space(0), device_space(1), 300'000'000);
+  EXPECT_DOUBLE_EQ(between, 1e-3);
+  EXPECT_DOUBLE_EQ(seconds_of_copy(t, device_space(0), host_space, 300'000'000), 5 * between);
+  t.separate(0, 1);
+  EXPECT_DOUBLE_EQ(seconds_of_copy(t, device_space(0), device_space(1), 300'000'000), 10 * between) << "over the host";
+}
 
 TEST(FetchForecast, TwoFetchesBehindOneWriteEachMakeAHabit) {
   FetchForecast f;

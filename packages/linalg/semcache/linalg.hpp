@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/linalg/cut.hpp>
 #include <semcache/linalg/dense.hpp>
 #include <semcache/linalg/sparse.hpp>
 #include <semcache/linalg/spread.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "own_cut.hpp"
 #include "stand_ins.hpp"
 
 #include <algorithm>
@@ -163,7 +164,8 @@ void note_cut(const std::vector<policy::Run>& rows, const std::vector<policy::Ru
   const std::size_t devices = in_order(rows).size();
   const double coming_home = share_of_others(devices, bytes) / policy::bytes_between_devices_a_second;
   const Options o = options();
-  const std::uint64_t all = rows.back().end;
+  std::uint64_t all = 0;
+  for (const policy::Run& r : rows) all = std::max(all, r.end);
   Cuts& c = cuts();
   const std::lock_guard<std::mutex> lock(c.mutex);
   if (Cut* const known = c.find(all, o); known != nullptr) {
@@ -299,8 +301,11 @@ static void count_spread(std::vector<policy::HeldOperand> operands, double secon
   calls_like(c, operands).count_spread(policy::seconds_of_moving(operands, devices), share_of_others(devices, seconds_on_one), coming_home);
 }
 
-VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one, const std::vector<ProductOperand>& operands) {
+VectorCut cut_vector(const char* routine, const Matrix& vector, bool has_content, double seconds_on_one,
+                     const std::vector<ProductOperand>& operands, std::uint64_t grain) {
   const Options o = options();
+  const std::vector<Share> own = own_cut(o, routine, vector, ShareForm::rows, operands, grain);
+  if (!own.empty()) return {rows_of_shares(own), why_own_cut};
   VectorCut along = usual_cut(o, vector, has_content, seconds_on_one);
   const std::size_t devices = along.runs.size();
   if (devices < 2 || o.spread != Spread::automatic) return along;
@@ -334,15 +339,18 @@ void note_reported_call(const char* routine, Scalar type, const std::string& sha
 
 template <class T>
 std::size_t devices_of_product(double multiplications) {
-  return devices_for(options(), seconds_of_product<T>(multiplications));
+  const Options o = options();
+  return o.cut ? devices_at_most(o) : devices_for(o, seconds_of_product<T>(multiplications));
 }
 template <class T>
 std::size_t devices_of_sparse_product(std::uint64_t rows, std::uint64_t entries, std::uint64_t columns) {
-  return devices_for_sparse(options(), rows, seconds_of_sparse_product<T>(rows, entries) * static_cast<double>(columns));
+  const Options o = options();
+  return o.cut ? devices_at_most(o) : devices_for_sparse(o, rows, seconds_of_sparse_product<T>(rows, entries) * static_cast<double>(columns));
 }
 template <class T>
 std::size_t devices_of_vectors(const T* vector, std::int64_t n, double bytes) {
   if (n == 0 || devices_at_most(options()) == 1) return 1;
+  if (const Options own = options(); own.cut) return devices_at_most(own);
   Matrix v = vector_of(vector, n);
   const StandIns stand_in({{&v, Access::read}});
   const Options o = options();

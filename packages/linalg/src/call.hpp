@@ -101,10 +101,13 @@ struct VectorCut {
 /// if several do in fair shares; else evenly, between blocks (`policy::block_elements`), for as many devices as pay. Where the spread is automatic,
 /// the cut is one run where moving the operands costs more than other devices save, or has done so. To be called once for each call, before it is
 /// carried out.
+/// Where the program has a cut of its own (`own_cut`), that is taken.
 /// @param has_content  the content is used, so where it is matters
 /// @param seconds_on_one  what the call takes on one device
 /// @param operands  all of the call
-[[nodiscard]] VectorCut cut_vector(const Matrix& vector, bool has_content, double seconds_on_one, const std::vector<ProductOperand>& operands);
+/// @param grain  a cut of the program's own begins runs at its multiples
+[[nodiscard]] VectorCut cut_vector(const char* routine, const Matrix& vector, bool has_content, double seconds_on_one,
+                                   const std::vector<ProductOperand>& operands, std::uint64_t grain = 1);
 /// Cuts a vector evenly, between blocks, for as many devices as pay.
 [[nodiscard]] VectorCut cut_evenly(const Matrix& vector, double seconds_on_one);
 

@@ -22,14 +22,6 @@ constexpr int op_n = 0, op_t = 1, op_c = 2;              // cublasOperation_t
 constexpr int side_left = 0, side_right = 1;             // cublasSideMode_t
 constexpr int fill_lower = 0, fill_upper = 1;            // cublasFillMode_t
 constexpr int diagonal_non_unit = 0, diagonal_unit = 1;  // cublasDiagType_t
-using Gemm = Status (*)(Handle, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
-using Symm = Status (*)(Handle, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
-using Trmm = Status (*)(Handle, int, int, int, int, int, int, const void*, const void*, int, const void*, int, void*, int);
-using Trsm = Status (*)(Handle, int, int, int, int, int, int, const void*, const void*, int, void*, int);
-using Syrk = Status (*)(Handle, int, int, int, int, const void*, const void*, int, const void*, void*, int);
-using Syr2k = Status (*)(Handle, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
-using Gemv = Status (*)(Handle, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
-
 constexpr const char* names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"};
 
 void destroy_handles() noexcept;
@@ -40,7 +32,7 @@ class Coefficient {
   Coefficient(Scalar type, const void* number) noexcept {
     std::memcpy(bytes_, number, type == Scalar::s ? sizeof(float) : type == Scalar::z ? 2 * sizeof(double) : sizeof(double));
   }
-  operator const void*() const noexcept { return bytes_; }
+  [[nodiscard]] const void* at() const noexcept { return bytes_; }
 
  private:
   alignas(16) unsigned char bytes_[16];
@@ -56,77 +48,49 @@ class Cublas : public Library {
     find(create_, "cublasCreate_v2");
     find(destroy_, "cublasDestroy_v2");
     find(set_stream_, "cublasSetStream_v2");
-    for (std::size_t t = 0; t < 4; ++t) {
-      const char letter = "SDCZ"[t];
-      const std::string prefix = std::string("cublas") + letter;
-      find(gemm_[t], (prefix + "gemm_v2").c_str());
-      find(trmm_[t], (prefix + "trmm_v2").c_str());
-      find(trsm_[t], (prefix + "trsm_v2").c_str());
-      for (const bool hermitian : {false, true}) {
-        if (hermitian && t < 2) continue;  // real matrices have the names of symmetric ones only
-        const std::string kind = prefix + (hermitian ? "he" : "sy");
-        find(symm_[hermitian][t], (kind + "mm_v2").c_str());
-        find(syrk_[hermitian][t], (kind + "rk_v2").c_str());
-        find(syr2k_[hermitian][t], (kind + "r2k_v2").c_str());
-      }
-      find(gemv_[t], (prefix + "gemv_v2").c_str());
-    }
     runtime::before_end(&destroy_handles);  // which needs a library that has been loaded
   }
 
   void gemm(const runtime::Stream& stream, Scalar type, char transpose_a, char transpose_b, std::int32_t m, std::int32_t n, std::int32_t k,
             const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
             std::int32_t ldc) override {
-    with_handle(stream, "gemm", [&](Handle handle) {
-      return gemm_[index(type)](handle, operation(transpose_a), operation(transpose_b), m, n, k, Coefficient(type, alpha), a, lda, b, ldb,
-                                Coefficient(type, beta), c, ldc);
-    });
+    const Coefficient of_product(type, alpha), of_c(type, beta);
+    of(gemm_, type)(stream, operation(transpose_a), operation(transpose_b), m, n, k, of_product.at(), a, lda, b, ldb, of_c.at(), c, ldc);
   }
   void symm(const runtime::Stream& stream, Scalar type, bool hermitian, char side, char triangle, std::int32_t m, std::int32_t n,
             const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
             std::int32_t ldc) override {
-    with_handle(stream, hermitian ? "hemm" : "symm", [&](Handle handle) {
-      return symm_[hermitian][index(type)](handle, side_of(side), fill(triangle), m, n, Coefficient(type, alpha), a, lda, b, ldb,
-                                           Coefficient(type, beta), c, ldc);
-    });
+    const Coefficient of_product(type, alpha), of_c(type, beta);
+    of(hermitian ? hemm_ : symm_, type)(stream, side_of(side), fill(triangle), m, n, of_product.at(), a, lda, b, ldb, of_c.at(), c, ldc);
   }
   void trmm(const runtime::Stream& stream, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m,
             std::int32_t n, const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) override {
-    with_handle(stream, "trmm", [&](Handle handle) {
-      // cuBLAS has an operand for the result, which may be B.
-      return trmm_[index(type)](handle, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n,
-                                Coefficient(type, alpha), a, lda, b, ldb,
-                                b, ldb);
-    });
+    const Coefficient of_product(type, alpha);
+    // cuBLAS has an operand for the result, which may be B.
+    of(trmm_, type)(stream, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n, of_product.at(), a, lda, b, ldb,
+                    b, ldb);
   }
   void trsm(const runtime::Stream& stream, Scalar type, char side, char triangle, char transpose, char diagonal, std::int32_t m,
             std::int32_t n, const void* alpha, const void* a, std::int32_t lda, void* b, std::int32_t ldb) override {
-    with_handle(stream, "trsm", [&](Handle handle) {
-      return trsm_[index(type)](handle, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n,
-                                Coefficient(type, alpha), a, lda, b, ldb);
-    });
+    const Coefficient of_b(type, alpha);
+    of(trsm_, type)(stream, side_of(side), fill(triangle), operation(transpose), diagonal_of(diagonal), m, n, of_b.at(), a, lda, b, ldb);
   }
   void syrk(const runtime::Stream& stream, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
             const void* alpha, const void* a, std::int32_t lda, const void* beta, void* c, std::int32_t ldc) override {
-    with_handle(stream, hermitian ? "herk" : "syrk", [&](Handle handle) {
-      const Scalar of_both = hermitian ? real(type) : type;
-      return syrk_[hermitian][index(type)](handle, fill(triangle), operation(transpose), n, k, Coefficient(of_both, alpha), a, lda,
-                                           Coefficient(of_both, beta), c, ldc);
-    });
+    const Scalar of_both = hermitian ? real(type) : type;
+    const Coefficient of_product(of_both, alpha), of_c(of_both, beta);
+    of(hermitian ? herk_ : syrk_, type)(stream, fill(triangle), operation(transpose), n, k, of_product.at(), a, lda, of_c.at(), c, ldc);
   }
   void syr2k(const runtime::Stream& stream, Scalar type, bool hermitian, char triangle, char transpose, std::int32_t n, std::int32_t k,
              const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
              std::int32_t ldc) override {
-    with_handle(stream, hermitian ? "her2k" : "syr2k", [&](Handle handle) {
-      return syr2k_[hermitian][index(type)](handle, fill(triangle), operation(transpose), n, k, Coefficient(type, alpha), a, lda, b, ldb,
-                                            Coefficient(hermitian ? real(type) : type, beta), c, ldc);
-    });
+    const Coefficient of_product(type, alpha), of_c(hermitian ? real(type) : type, beta);
+    of(hermitian ? her2k_ : syr2k_, type)(stream, fill(triangle), operation(transpose), n, k, of_product.at(), a, lda, b, ldb, of_c.at(), c, ldc);
   }
   void gemv(const runtime::Stream& stream, Scalar type, char transpose, std::int32_t m, std::int32_t n, const void* alpha, const void* a,
             std::int32_t lda, const void* x, const void* beta, void* y) override {
-    with_handle(stream, "gemv", [&](Handle handle) {
-      return gemv_[index(type)](handle, operation(transpose), m, n, Coefficient(type, alpha), a, lda, x, 1, Coefficient(type, beta), y, 1);
-    });
+    const Coefficient of_product(type, alpha), of_y(type, beta);
+    of(gemv_, type)(stream, operation(transpose), m, n, of_product.at(), a, lda, x, 1, of_y.at(), y, 1);
   }
   void axpby(const runtime::Stream& stream, Scalar type, std::uint64_t n, const void* alpha, const void* x, const void* beta, void* y) override {
     gpu::axpby(stream, type, n, alpha, x, beta, y);
@@ -143,13 +107,14 @@ class Cublas : public Library {
     gpu::block_dots(stream, type, n, block, x, y, sums);
   }
   void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
-            const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y) override {
-    gpu::spmv(stream, type, rows, alpha, row_pointers, columns, values, entries, x, beta, y);
+            const std::int32_t* columns, const void* values, std::uint64_t entries, RowLengths lengths, const void* x, const void* beta,
+            void* y) override {
+    gpu::spmv(stream, type, rows, alpha, row_pointers, columns, values, entries, lengths, x, beta, y);
   }
   void spmm(const runtime::Stream& stream, Scalar type, std::uint64_t rows, std::int32_t vectors, const void* alpha,
-            const std::int32_t* row_pointers, const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x,
-            std::uint64_t leading_x, const void* beta, void* y, std::uint64_t leading_y) override {
-    gpu::spmm(stream, type, rows, vectors, alpha, row_pointers, columns, values, entries, x, leading_x, beta, y, leading_y);
+            const std::int32_t* row_pointers, const std::int32_t* columns, const void* values, std::uint64_t entries, RowLengths lengths,
+            const void* x, std::uint64_t leading_x, const void* beta, void* y, std::uint64_t leading_y) override {
+    gpu::spmm(stream, type, rows, vectors, alpha, row_pointers, columns, values, entries, lengths, x, leading_x, beta, y, leading_y);
   }
 
   AnyFunction function(const char* name) {
@@ -172,7 +137,7 @@ class Cublas : public Library {
   }
 
  private:
-  static std::size_t index(Scalar type) noexcept { return static_cast<std::size_t>(type); }
+  static CublasRoutine& of(CublasRoutine (&of_types)[4], Scalar type) noexcept { return of_types[static_cast<std::size_t>(type)]; }
   static int operation(char transpose) noexcept { return transpose == 'N' ? op_n : transpose == 'T' ? op_t : op_c; }
 
   static int side_of(char side) noexcept { return side == 'L' ? side_left : side_right; }
@@ -217,13 +182,17 @@ class Cublas : public Library {
   Status (*create_)(Handle*) = nullptr;
   Status (*destroy_)(Handle) = nullptr;
   Status (*set_stream_)(Handle, void*) = nullptr;
-  Gemm gemm_[4] = {};
-  Symm symm_[2][4] = {};  // symmetric, Hermitian
-  Trmm trmm_[4] = {};
-  Trsm trsm_[4] = {};
-  Syrk syrk_[2][4] = {};
-  Syr2k syr2k_[2][4] = {};
-  Gemv gemv_[4] = {};
+#define SEMCACHE_COMPLEX_ROUTINES(name) CublasRoutine("cublasC" name "_v2"), CublasRoutine("cublasZ" name "_v2")
+#define SEMCACHE_ROUTINES(name) {CublasRoutine("cublasS" name "_v2"), CublasRoutine("cublasD" name "_v2"), SEMCACHE_COMPLEX_ROUTINES(name)}
+#define SEMCACHE_HERMITIAN_ROUTINES(name) {CublasRoutine(""), CublasRoutine(""), SEMCACHE_COMPLEX_ROUTINES(name)}
+  CublasRoutine gemm_[4] SEMCACHE_ROUTINES("gemm"), gemv_[4] SEMCACHE_ROUTINES("gemv");
+  CublasRoutine trmm_[4] SEMCACHE_ROUTINES("trmm"), trsm_[4] SEMCACHE_ROUTINES("trsm");
+  CublasRoutine symm_[4] SEMCACHE_ROUTINES("symm"), hemm_[4] SEMCACHE_HERMITIAN_ROUTINES("hemm");
+  CublasRoutine syrk_[4] SEMCACHE_ROUTINES("syrk"), herk_[4] SEMCACHE_HERMITIAN_ROUTINES("herk");
+  CublasRoutine syr2k_[4] SEMCACHE_ROUTINES("syr2k"), her2k_[4] SEMCACHE_HERMITIAN_ROUTINES("her2k");
+#undef SEMCACHE_HERMITIAN_ROUTINES
+#undef SEMCACHE_ROUTINES
+#undef SEMCACHE_COMPLEX_ROUTINES
   std::mutex mutex_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Kept> handles_;  // by device and queue
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "own_cut.hpp"
 #include "stand_ins.hpp"
 
 #include <semcache/linalg/dense.hpp>
@@ -73,21 +74,35 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const Options o = options();
   const double multiplications = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(k, 1));
   const bool by_rows = policy::grid_of(product, devices_at_most(o)).rows > 1;  // then A is cut, otherwise B
-  const std::size_t devices = devices_for(o, seconds_of_product<T>(multiplications),
-                                          {{&operands[0], !by_rows, Access::read}, {&operands[1], by_rows, Access::read},
-                                           {&operands[2], false, of_c}});
-  const policy::Grid grid = policy::grid_of(product, devices);
-  const policy::Product share = policy::share_of(product, grid);
-  const std::vector<std::uint32_t> device_of_share = devices_of_shares(product, grid, operands);
+  const std::vector<ProductOperand> of_product{{&operands[0], !by_rows, Access::read}, {&operands[1], by_rows, Access::read},
+                                               {&operands[2], false, of_c}};
+  const std::vector<Share> own = own_cut(o, "gemm", operands[2], ShareForm::rectangles, of_product);
   std::vector<policy::Blocking> blockings;
-  for (const std::uint32_t device : device_of_share) {
-    policy::Blocking& b = blockings.emplace_back(policy::blocking_that_fits(share, pieces_of_share(o, share.n), memory_of(device), sizeof(T)));
-    if (grid.rows == 1) b.lead = lead_of(share, b, o, task_bytes(device) / sizeof(T), operands[0]);
-  }
-  // A task fills a device, so two lanes suffice: the next task's first thread blocks run beside the last ones of this task. With more, the tasks would
-  // end in any order, and who waits for the first results would wait for the last.
+  const auto add_blocking = [&](const policy::Product& share, std::uint32_t device) -> policy::Blocking& {
+    return blockings.emplace_back(policy::blocking_that_fits(share, pieces_of_share(o, share.n), memory_of(device), sizeof(T)));
+  };
+  // A task fills a device, so two lanes suffice: the next task's first thread blocks run beside the last ones of this task. With more, the tasks
+  // would end in any order, and who waits for the first results would wait for the last.
   constexpr std::uint32_t lanes = 2;
-  std::vector<Task> cut = policy::cut(product, grid, device_of_share, blockings, lanes);
+  std::vector<Task> cut;
+  if (!own.empty()) {
+    for (const Share& s : own) {
+      policy::Product share = product;
+      share.m = rows_of(s.where);
+      share.n = columns_of(s.where);
+      (void)add_blocking(share, s.device);
+    }
+    cut = policy::cut(product, own, blockings, lanes);
+  } else {
+    const policy::Grid grid = policy::grid_of(product, devices_for(o, seconds_of_product<T>(multiplications), of_product));
+    const policy::Product share = policy::share_of(product, grid);
+    const std::vector<std::uint32_t> device_of_share = devices_of_shares(product, grid, operands);
+    for (const std::uint32_t device : device_of_share) {
+      policy::Blocking& b = add_blocking(share, device);
+      if (grid.rows == 1) b.lead = lead_of(share, b, o, task_bytes(device) / sizeof(T), operands[0]);
+    }
+    cut = policy::cut(product, grid, device_of_share, blockings, lanes);
+  }
   // The first task takes the lane behind that of the last product's last task. Behind that task, on its lane, it would begin after the second one.
   static std::atomic<std::uint32_t> products_end{0};
   const policy::Blocking& first_share = blockings.front();
@@ -95,7 +110,8 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
       static_cast<std::uint32_t>(first_share.rows * first_share.columns - (first_share.lead.pieces > 0 ? first_share.lead.pieces - 1 : 0));
   const std::uint32_t first_lane = products_end.fetch_add(pieces_here, std::memory_order_relaxed);
   for (Task& t : cut) t.lane = (t.lane + first_lane) % lanes;
-  note_call("gemm", scalar_of<T>, [&] { return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k); }, cut, why_so_many(o));
+  note_call("gemm", scalar_of<T>, [&] { return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k); }, cut,
+            own.empty() ? why_so_many(o) : why_own_cut);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& result = task.parts[2].where;
@@ -128,7 +144,7 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
   StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], Access::read}, {&operands[2], of_y}});
   const double seconds = sizeof(T) * static_cast<double>(m) * static_cast<double>(n) / bytes_per_second;
   // Results where they are already; each device needs its rows of op(A), and all of x.
-  const VectorCut along = cut_vector(operands[2], beta != T(0), seconds,
+  const VectorCut along = cut_vector("gemv", operands[2], beta != T(0), seconds,
                                      {{&operands[0], false, Access::read}, {&operands[1], true, Access::read}, {&operands[2], false, of_y}});
   const std::uint64_t all_terms = operands[1].rows;
   const std::vector<Task> cut = [&] {

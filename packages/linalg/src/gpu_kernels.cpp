@@ -4,6 +4,7 @@
 
 #include "loading.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -20,6 +21,7 @@ constexpr std::uint64_t threads = 128;  // of a thread block, as in the kernels
 // How many rows of a sparse matrix a thread block multiplies: about as many entries of either kind.
 constexpr std::uint64_t rows_of_block = 512, long_rows_of_block = 128;
 constexpr std::uint64_t entries_of_long_row = 12;
+constexpr std::uint64_t weight_of_block = 8192, weight_of_row = 16;  // where they are not about equally long, as in the kernels
 
 // What the headers of CUDA declare.
 using Program = struct _nvrtcProgram*;
@@ -83,8 +85,9 @@ struct Driver {
   }
 };
 
-enum class Routine : std::uint8_t { axpby, axpby_of_quotients, sum, block_dots, spmv, spmm };
-constexpr const char* routine_names[] = {"axpby", "axpby_of_quotients", "sum", "block_dots", "spmv", "spmm"};
+enum class Routine : std::uint8_t { axpby, axpby_of_quotients, sum, block_dots, spmv, spmm, spmv_uneven, spmm_uneven };
+constexpr const char* routine_names[] = {"axpby", "axpby_of_quotients", "sum",         "block_dots",
+                                         "spmv",  "spmm",               "spmv_uneven", "spmm_uneven"};
 
 void unload_all() noexcept;
 
@@ -212,7 +215,8 @@ void axpby_of_quotients(const runtime::Stream& stream, Scalar type, std::uint64_
   if (n == 0) return;
   unsigned long long elements = n;
   Quotient a = of_alpha, b = of_beta;
-  void* arguments[] = {&elements, const_cast<void*>(alpha), &a.numerator, &a.denominator, &x, const_cast<void*>(beta), &b.numerator, &b.denominator, &y};
+  void* arguments[] = {&elements, const_cast<void*>(alpha), &a.numerator,   &a.denominator, &x,
+                       const_cast<void*>(beta), &b.numerator, &b.denominator, &y};
   kernels().launch(stream, Routine::axpby_of_quotients, type, thread_blocks_of_sum(n, type), arguments);
 }
 
@@ -232,15 +236,34 @@ void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std
 }
 
 namespace {
-std::uint64_t rows_of_thread_block(std::uint64_t rows, std::uint64_t entries) {
+std::uint64_t rows_of_thread_block(std::uint64_t rows, std::uint64_t entries) noexcept {
   return entries > entries_of_long_row * rows ? long_rows_of_block : rows_of_block;
+}
+std::uint64_t thread_blocks_of_uneven(std::uint64_t rows, std::uint64_t entries) {
+  return (entries + rows * weight_of_row + weight_of_block - 1) / weight_of_block;
 }
 }  // namespace
 
+RowLengths lengths_of(const std::int32_t* row_pointers, std::uint64_t begin, std::uint64_t end) noexcept {
+  // A GPU works on some thousand thread blocks at once, and one that is alone gets some four times as much of the memory's rate. So it ends last if
+  // it has more than a 256th of all entries. In a small matrix each block has: there it must have many times as many as the others.
+  constexpr std::uint64_t most_of_mean = 4, least_share = 256;
+  const auto before = [&](std::uint64_t row) { return static_cast<std::uint64_t>(row_pointers[row]); };
+  const std::uint64_t entries = before(end) - before(begin), of_block = rows_of_thread_block(end - begin, entries);
+  std::uint64_t most = 0;
+  for (std::uint64_t row = begin; row < end; row += of_block) most = std::max(most, before(std::min(end, row + of_block)) - before(row));
+  const std::uint64_t blocks = (end - begin + of_block - 1) / of_block;
+  return most * blocks > most_of_mean * entries && most * least_share > entries ? RowLengths::different : RowLengths::alike;
+}
+
 void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
-          const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y) {
+          const std::int32_t* columns, const void* values, std::uint64_t entries, RowLengths lengths, const void* x, const void* beta, void* y) {
   if (rows == 0) return;
   unsigned long long all_rows = rows;
+  if (lengths == RowLengths::different) {
+    void* arguments[] = {&all_rows, const_cast<void*>(alpha), &row_pointers, &columns, &values, &x, const_cast<void*>(beta), &y};
+    return kernels().launch(stream, Routine::spmv_uneven, type, thread_blocks_of_uneven(rows, entries), arguments);
+  }
   const std::uint64_t of_block = rows_of_thread_block(rows, entries);
   int rows_of_this = static_cast<int>(of_block);
   void* arguments[] = {&all_rows, &rows_of_this, const_cast<void*>(alpha), &row_pointers, &columns, &values, &x, const_cast<void*>(beta), &y};
@@ -248,12 +271,18 @@ void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const 
 }
 
 void spmm(const runtime::Stream& stream, Scalar type, std::uint64_t rows, std::int32_t vectors, const void* alpha, const std::int32_t* row_pointers,
-          const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, std::uint64_t leading_x, const void* beta, void* y,
-          std::uint64_t leading_y) {
+          const std::int32_t* columns, const void* values, std::uint64_t entries, RowLengths lengths, const void* x, std::uint64_t leading_x,
+          const void* beta, void* y, std::uint64_t leading_y) {
   if (rows == 0 || vectors == 0) return;
   unsigned long long all_rows = rows, from_x = leading_x, from_y = leading_y;
+  int count = vectors;
+  if (lengths == RowLengths::different) {
+    void* arguments[] = {&all_rows, const_cast<void*>(alpha), &row_pointers, &columns, &values, &x, const_cast<void*>(beta), &y,
+                         &count, &from_x, &from_y};
+    return kernels().launch(stream, Routine::spmm_uneven, type, thread_blocks_of_uneven(rows, entries), arguments);
+  }
   const std::uint64_t of_block = rows_of_thread_block(rows, entries);
-  int rows_of_this = static_cast<int>(of_block), count = vectors;
+  int rows_of_this = static_cast<int>(of_block);
   void* arguments[] = {&all_rows, &rows_of_this, const_cast<void*>(alpha), &row_pointers, &columns, &values, &x, const_cast<void*>(beta), &y,
                        &count, &from_x, &from_y};
   kernels().launch(stream, Routine::spmm, type, (rows + of_block - 1) / of_block, arguments);

@@ -9,6 +9,7 @@
 
 constexpr int threads = 128;             // of a thread block, in all kernels
 constexpr int most_rows_of_block = 512;  // of a sparse matrix, for a thread block
+constexpr int weight_of_block = 8192;    // of rows of very different lengths, for a thread block: entries, and 16 for each row
 constexpr int bytes_of_chunk = 11520;    // values and columns that pass through shared memory together: 128 rows of a 7-point stencil have 10752
 constexpr int lanes = 4;                 // that share the sum of a short row
 constexpr int entries_of_short = 32;     // of a short row, at most
@@ -154,8 +155,8 @@ __device__ __forceinline__ void axpby(unsigned long long n, T alpha, const T* x,
 
 // The same with factors that are multiplied by quotients of numbers in memory; where there is no numerator, by nothing.
 template <class T>
-__device__ __forceinline__ void axpby_of_quotients(unsigned long long n, T alpha, const T* alpha_numerator, const T* alpha_denominator, const T* x, T beta,
-                                                   const T* beta_numerator, const T* beta_denominator, T* y) {
+__device__ __forceinline__ void axpby_of_quotients(unsigned long long n, T alpha, const T* alpha_numerator, const T* alpha_denominator,
+                                                   const T* x, T beta, const T* beta_numerator, const T* beta_denominator, T* y) {
   if (alpha_numerator != nullptr) alpha = multiply(alpha, divided(*alpha_numerator, *alpha_denominator));
   if (beta_numerator != nullptr) beta = multiply(beta, divided(*beta_numerator, *beta_denominator));
   axpby<T>(n, alpha, x, beta, y);
@@ -335,8 +336,9 @@ class Staging {
   }
   template <class E, class F>
   static __device__ __forceinline__ void copy(E* shared, const F* from, unsigned bytes, unsigned barrier, unsigned long long policy) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(address_of(shared)),
-                 "l"(reinterpret_cast<unsigned long long>(from) / 16 * 16), "r"(bytes), "r"(barrier), "l"(policy)
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
+                 :
+                 : "r"(address_of(shared)), "l"(reinterpret_cast<unsigned long long>(from) / 16 * 16), "r"(bytes), "r"(barrier), "l"(policy)
                  : "memory");
   }
 #endif
@@ -408,25 +410,23 @@ __device__ __forceinline__ void store(T* y, T alpha, T sum, T beta) {
   *y = is_zero(beta) ? multiply(alpha, sum) : add_product(beta, *y, multiply(alpha, sum));
 }
 
-// A thread block works on `rows_of_block` rows (at most `most_rows_of_block`), in steps: the entries of each step pass through shared memory, while
-// those of the next are on their way there. Neighbouring threads load from neighbouring addresses. A row's length alone decides which partial sums
+// A thread block works on some rows (at most `most_rows_of_block`), in steps: the entries of each step pass through shared memory, while those of the
+// next are on their way there. Neighbouring threads load from neighbouring addresses. A row's length alone decides which partial sums
 // it has: `lanes`, as many as a warp has lanes, or as many as a thread block has threads. Whether a thread adds up one partial sum of a short row or
 // all of them depends on the block's mean length: the bits are the same.
 //
 // With `several` the vectors are `vectors` columns of two matrices, with these leading dimensions. The entries are loaded once for all of them, and
 // each product has the bits of that with one vector.
 template <bool several, class T>
-__device__ __forceinline__ void multiply_rows(unsigned long long rows, int rows_of_block, T alpha, const int* __restrict__ row_pointers,
-                                              const int* __restrict__ columns, const T* __restrict__ values, const T* x, T beta, T* y,
-                                              int vectors = 1, unsigned long long leading_x = 0, unsigned long long leading_y = 0) {
+__device__ __forceinline__ void multiply_block(unsigned long long first_row, int count, T alpha, const int* __restrict__ row_pointers,
+                                               const int* __restrict__ columns, const T* __restrict__ values, const T* x, T beta, T* y, int vectors,
+                                               unsigned long long leading_x, unsigned long long leading_y) {
   constexpr int warps = threads / warp;
   __shared__ Staging<T> staging;
   __shared__ int starts[most_rows_of_block + 1];
   __shared__ T partial[threads];
   const int thread = static_cast<int>(threadIdx.x);
 
-  const unsigned long long first_row = blockIdx.x * static_cast<unsigned long long>(rows_of_block);
-  const int count = rows - first_row < static_cast<unsigned long long>(rows_of_block) ? static_cast<int>(rows - first_row) : rows_of_block;
   y += first_row;
   staging.begin();
   for (int i = thread; i <= count; i += threads) starts[i] = row_pointers[first_row + i];
@@ -499,7 +499,47 @@ __device__ __forceinline__ void multiply_rows(unsigned long long rows, int rows_
     number = next_number;
   }
 }
-static_assert(lanes == 4, "multiply_rows adds four sums by hand");
+static_assert(lanes == 4, "multiply_block adds four sums by hand");
+
+// Each thread block has `rows_of_block` rows (at most `most_rows_of_block`).
+template <bool several, class T>
+__device__ __forceinline__ void multiply_rows(unsigned long long rows, int rows_of_block, T alpha, const int* __restrict__ row_pointers,
+                                              const int* __restrict__ columns, const T* __restrict__ values, const T* x, T beta, T* y,
+                                              int vectors = 1, unsigned long long leading_x = 0, unsigned long long leading_y = 0) {
+  const unsigned long long first_row = blockIdx.x * static_cast<unsigned long long>(rows_of_block);
+  const int count = rows - first_row < static_cast<unsigned long long>(rows_of_block) ? static_cast<int>(rows - first_row) : rows_of_block;
+  multiply_block<several, T>(first_row, count, alpha, row_pointers, columns, values, x, beta, y, vectors, leading_x, leading_y);
+}
+
+// The weight of the rows before one: its entries, and for each row as many as make the rows of a thread block at most `most_rows_of_block`.
+__device__ __forceinline__ unsigned long long weight_before(const int* row_pointers, unsigned long long row) {
+  return static_cast<unsigned>(row_pointers[row] - row_pointers[0]) + row * (weight_of_block / most_rows_of_block);
+}
+// Returns the first row before which there is so much weight; `rows`, if there is none. All threads of the block call it, and search together.
+__device__ __forceinline__ unsigned long long first_row_behind(const int* row_pointers, unsigned long long rows, unsigned long long weight) {
+  unsigned long long low = 0, high = rows;
+  while (low < high) {
+    const unsigned long long step = (high - low + threads - 1) / threads, at = low + threadIdx.x * step;
+    const int before = __syncthreads_count(at < high && weight_before(row_pointers, at) < weight);
+    if (before == 0) return low;
+    const unsigned long long behind = low + before * step;
+    low = behind - step + 1;
+    if (behind < high) high = behind;
+  }
+  return low;
+}
+// For rows of very different lengths: the thread blocks have about equally many entries, but where one row has more. A block that a long row leaves
+// no rows ends at once.
+template <bool several, class T>
+__device__ __forceinline__ void multiply_uneven_rows(unsigned long long rows, T alpha, const int* __restrict__ row_pointers,
+                                                     const int* __restrict__ columns, const T* __restrict__ values, const T* x, T beta, T* y,
+                                                     int vectors = 1, unsigned long long leading_x = 0, unsigned long long leading_y = 0) {
+  const unsigned long long weight = blockIdx.x * static_cast<unsigned long long>(weight_of_block);
+  const unsigned long long first = first_row_behind(row_pointers, rows, weight);
+  const unsigned long long last = first_row_behind(row_pointers, rows, weight + weight_of_block);
+  if (first == last) return;
+  multiply_block<several, T>(first, static_cast<int>(last - first), alpha, row_pointers, columns, values, x, beta, y, vectors, leading_x, leading_y);
+}
 
 #define SEMCACHE_LINALG_KERNELS(letter, T)                                                                                                       \
   extern "C" __global__ void __launch_bounds__(threads, blocks_at_once) axpby_##letter(unsigned long long n, T alpha, const T* x, T beta, T* y) {\
@@ -526,6 +566,16 @@ static_assert(lanes == 4, "multiply_rows adds four sums by hand");
       spmm_##letter(unsigned long long rows, int rows_of_block, T alpha, const int* row_pointers, const int* columns, const T* values,           \
                     const T* x, T beta, T* y, int vectors, unsigned long long leading_x, unsigned long long leading_y) {                         \
     multiply_rows<true, T>(rows, rows_of_block, alpha, row_pointers, columns, values, x, beta, y, vectors, leading_x, leading_y);                \
+  }                                                                                                                                              \
+  extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                          \
+      spmv_uneven_##letter(unsigned long long rows, T alpha, const int* row_pointers, const int* columns, const T* values, const T* x, T beta,   \
+                           T* y) {                                                                                                               \
+    multiply_uneven_rows<false, T>(rows, alpha, row_pointers, columns, values, x, beta, y);                                                      \
+  }                                                                                                                                              \
+  extern "C" __global__ void __launch_bounds__(threads, blocks_at_once)                                                                          \
+      spmm_uneven_##letter(unsigned long long rows, T alpha, const int* row_pointers, const int* columns, const T* values, const T* x, T beta,   \
+                           T* y, int vectors, unsigned long long leading_x, unsigned long long leading_y) {                                      \
+    multiply_uneven_rows<true, T>(rows, alpha, row_pointers, columns, values, x, beta, y, vectors, leading_x, leading_y);                        \
   }
 SEMCACHE_LINALG_KERNELS(s, float)
 SEMCACHE_LINALG_KERNELS(d, double)

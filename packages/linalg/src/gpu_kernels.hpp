@@ -21,10 +21,13 @@ void axpby_of_quotients(const runtime::Stream& stream, Scalar type, std::uint64_
 void sum(const runtime::Stream& stream, Scalar type, std::uint64_t count, const void* numbers, void* result);
 void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y, void* sums);
 void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
-          const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y);
+          const std::int32_t* columns, const void* values, std::uint64_t entries, RowLengths lengths, const void* x, const void* beta, void* y);
 void spmm(const runtime::Stream& stream, Scalar type, std::uint64_t rows, std::int32_t vectors, const void* alpha, const std::int32_t* row_pointers,
-          const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, std::uint64_t leading_x, const void* beta, void* y,
-          std::uint64_t leading_y);
+          const std::int32_t* columns, const void* values, std::uint64_t entries, RowLengths lengths, const void* x, std::uint64_t leading_x,
+          const void* beta, void* y, std::uint64_t leading_y);
+/// Are rows [begin, end) of a sparse matrix about equally long? If not, thread blocks get about equally many entries instead of equally many rows.
+/// Pure. @pre row pointers do not descend
+[[nodiscard]] RowLengths lengths_of(const std::int32_t* row_pointers, std::uint64_t begin, std::uint64_t end) noexcept;
 
 /// Compiles the kernels, which needs no GPU. @param architecture  as NVRTC names it: "sm_90"  @return  the GPU's code (a cubin)
 /// @throws ConfigurationError  NVRTC cannot be loaded  @throws DeviceError  they cannot be compiled

@@ -123,34 +123,38 @@ class HostBlas : public Library {
       using T = decltype(zero);
       for (std::uint64_t b = 0; b * block < n; ++b) {
         T sum = zero;
-        for (std::uint64_t i = b * block; i < std::min(n, (b + 1) * block); ++i) sum += conjugate(static_cast<const T*>(x)[i]) * static_cast<const T*>(y)[i];
+        for (std::uint64_t i = b * block; i < std::min(n, (b + 1) * block); ++i) {
+          sum += conjugate(static_cast<const T*>(x)[i]) * static_cast<const T*>(y)[i];
+        }
         static_cast<T*>(sums)[b] = sum;
       }
     });
   }
   void spmv(const runtime::Stream&, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
-            const std::int32_t* columns, const void* values, std::uint64_t, const void* x, const void* beta, void* y) override {
+            const std::int32_t* columns, const void* values, std::uint64_t, RowLengths, const void* x, const void* beta, void* y) override {
     with_type(type, [&](auto zero) {
       using T = decltype(zero);
       const T factor = *static_cast<const T*>(alpha), of_y = *static_cast<const T*>(beta);
       T* const result = static_cast<T*>(y);
       for (std::uint64_t i = 0; i < rows; ++i) {
         T sum = zero;
-        for (std::int32_t e = row_pointers[i]; e < row_pointers[i + 1]; ++e) sum += static_cast<const T*>(values)[e] * static_cast<const T*>(x)[columns[e]];
+        for (std::int32_t e = row_pointers[i]; e < row_pointers[i + 1]; ++e) {
+          sum += static_cast<const T*>(values)[e] * static_cast<const T*>(x)[columns[e]];
+        }
         result[i] = of_y == zero ? factor * sum : factor * sum + of_y * result[i];
       }
     });
   }
   void spmm(const runtime::Stream& stream, Scalar type, std::uint64_t rows, std::int32_t vectors, const void* alpha,
-            const std::int32_t* row_pointers, const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x,
-            std::uint64_t leading_x, const void* beta, void* y, std::uint64_t leading_y) override {
+            const std::int32_t* row_pointers, const std::int32_t* columns, const void* values, std::uint64_t entries, RowLengths lengths,
+            const void* x, std::uint64_t leading_x, const void* beta, void* y, std::uint64_t leading_y) override {
     with_type(type, [&](auto zero) {
       using T = decltype(zero);
       for (std::int32_t v = 0; v < vectors; ++v) {
         const auto at = static_cast<std::uint64_t>(v);
         // x may lie before its memory, so no pointer into an array is added to.
         const auto own_x = reinterpret_cast<std::uintptr_t>(x) + at * leading_x * sizeof(T);
-        spmv(stream, type, rows, alpha, row_pointers, columns, values, entries, reinterpret_cast<const void*>(own_x), beta,
+        spmv(stream, type, rows, alpha, row_pointers, columns, values, entries, lengths, reinterpret_cast<const void*>(own_x), beta,
              static_cast<T*>(y) + at * leading_y);
       }
     });

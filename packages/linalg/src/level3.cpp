@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "own_cut.hpp"
 #include "stand_ins.hpp"
 
 #include <semcache/linalg/dense.hpp>
@@ -85,15 +86,25 @@ void carry_out(const char* routine, Scalar type, const Level3& call, std::vector
     uses.push_back({&operands[i], is_result && call.is_triangle() ? Access::read_write : mode});
   }
   StandIns stand_ins(uses);
-  const std::vector<std::uint32_t> able = devices_with_room(call, operands[0].element_bytes);
-  const std::vector<policy::Run> shares = policy::shares_of(call, std::min(able.size(), devices_for(o, seconds_on_one, of_product)));
-  const std::uint64_t lines = call.independent == Independent::rows ? call.m : call.n;
-  const std::size_t pieces = pieces_of_share(o, (lines + shares.size() - 1) / shares.size());
-  const std::vector<std::uint32_t> device_of_share = devices_of_shares(call, shares, operands, able);
+  const bool by_rows = call.independent == Independent::rows;
+  const std::vector<Share> own = own_cut(o, routine, operands[call.result()], by_rows ? ShareForm::rows : ShareForm::columns, of_product);
+  std::vector<policy::Run> shares;
+  std::vector<std::uint32_t> device_of_share;
+  for (const Share& s : own) {
+    shares.push_back(by_rows ? policy::Run{s.where.row_begin, s.where.row_end} : policy::Run{s.where.column_begin, s.where.column_end});
+    device_of_share.push_back(s.device);
+  }
+  if (own.empty()) {
+    const std::vector<std::uint32_t> able = devices_with_room(call, operands[0].element_bytes);
+    shares = policy::shares_of(call, std::min(able.size(), devices_for(o, seconds_on_one, of_product)));
+    device_of_share = devices_of_shares(call, shares, operands, able);
+  }
+  const std::size_t pieces = pieces_of_share(o, ((by_rows ? call.m : call.n) + shares.size() - 1) / shares.size());
   std::vector<std::uint64_t> room;
   for (const std::uint32_t device : device_of_share) room.push_back(task_bytes(device) / operands[0].element_bytes * 3);
   const std::vector<Task> cut = policy::cut(call, shares, device_of_share, pieces, room, tasks::lanes_of_device);
-  note_call(routine, type, [&] { return std::to_string(call.m) + " x " + std::to_string(call.n) + " x " + std::to_string(call.k); }, cut, why_so_many(o));
+  note_call(routine, type, [&] { return std::to_string(call.m) + " x " + std::to_string(call.n) + " x " + std::to_string(call.k); }, cut,
+            own.empty() ? why_so_many(o) : why_own_cut);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) { body(compute, stream, task, at); });
   stand_ins.write_back();
@@ -127,18 +138,19 @@ void symmetric_product(const char* routine, bool hermitian, Side side, Triangle 
   const Level3 call{left ? Independent::columns : Independent::rows, operands[2].rows, operands[2].columns,
                     alpha == T(0) ? 0 : operands[0].rows, 1, false, beta != T(0)};
   const double seconds = seconds_of_product<T>(multiplications(m, n, order));
-  carry_out(routine, scalar_of<T>, call, operands, seconds, [&](Library& compute, const runtime::Stream& stream, const Task& task, const Operand* at) {
+  const auto body = [&](Library& compute, const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& result = task.parts[2].where;
     if (call.k == 0) return scale(compute, stream, result, beta, at[2]);
     compute.symm(stream, scalar_of<T>, hermitian, static_cast<char>(side), static_cast<char>(triangle), size(rows_of(result)),
                    size(columns_of(result)), &alpha, at[0].data, size(at[0].leading), at[1].data, size(at[1].leading), &beta, at[2].data,
                    size(at[2].leading));
-  });
+  };
+  carry_out(routine, scalar_of<T>, call, operands, seconds, body);
 }
 
 template <class T>
-void triangular(const char* routine, decltype(&Library::trsm) routine_of_library, Side side, Triangle triangle, Transpose transpose, Diagonal diagonal,
-                std::int64_t m, std::int64_t n, T alpha, const T* a, std::int64_t lda, T* b, std::int64_t ldb) {
+void triangular(const char* routine, decltype(&Library::trsm) routine_of_library, Side side, Triangle triangle, Transpose transpose,
+                Diagonal diagonal, std::int64_t m, std::int64_t n, T alpha, const T* a, std::int64_t lda, T* b, std::int64_t ldb) {
   expect_side(routine, side);
   expect_triangle(routine, triangle);
   expect_choice(routine, "the transpose", static_cast<char>(transpose), {transpose_no, transpose_yes, transpose_conjugate});
@@ -152,13 +164,14 @@ void triangular(const char* routine, decltype(&Library::trsm) routine_of_library
   const Level3 call{left ? Independent::columns : Independent::rows, operands[1].rows, operands[1].columns,
                     alpha == T(0) ? 0 : operands[0].rows, 0, false, alpha != T(0)};
   const double seconds = seconds_of_product<T>(multiplications(m, n, order)) / 2;
-  carry_out(routine, scalar_of<T>, call, operands, seconds, [&](Library& compute, const runtime::Stream& stream, const Task& task, const Operand* at) {
+  const auto body = [&](Library& compute, const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& result = task.parts[1].where;
     if (call.k == 0) return scale(compute, stream, result, T(0), at[1]);
     (compute.*routine_of_library)(stream, scalar_of<T>, static_cast<char>(side), static_cast<char>(triangle), static_cast<char>(transpose),
                          static_cast<char>(diagonal), size(rows_of(result)), size(columns_of(result)), &alpha, at[0].data, size(at[0].leading),
                          at[1].data, size(at[1].leading));
-  });
+  };
+  carry_out(routine, scalar_of<T>, call, operands, seconds, body);
 }
 
 /// syrk, herk, syr2k and her2k. Where Hermitian, beta is real, and without B alpha is, too.
@@ -193,7 +206,7 @@ void update(const char* routine, bool hermitian, Triangle triangle, Transpose tr
   if constexpr (!std::is_floating_point_v<T>) alpha_of_second = hermitian ? std::conj(alpha) : alpha;
   const T one(1);
   const double seconds = seconds_of_product<T>(multiplications(n, n, k)) / (two ? 1 : 2);
-  carry_out(routine, scalar_of<T>, call, operands, seconds, [&](Library& compute, const runtime::Stream& stream, const Task& task, const Operand* at) {
+  const auto body = [&](Library& compute, const runtime::Stream& stream, const Task& task, const Operand* at) {
     // For each input the rows that belong to the columns of the result, and those that belong to its rows; the block on the diagonal; the rest.
     const std::size_t block = inputs.size() * 2, rest = block + 1;
     // Leading dimensions fit although no input is used.
@@ -222,7 +235,8 @@ void update(const char* routine, bool hermitian, Triangle triangle, Transpose tr
     } else {
       product(1, 0, alpha, beta);
     }
-  });
+  };
+  carry_out(routine, scalar_of<T>, call, operands, seconds, body);
 }
 
 }  // namespace

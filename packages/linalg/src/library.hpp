@@ -27,6 +27,12 @@ struct Quotient {
   const void* denominator = nullptr;
 };
 
+/// Whether rows of a sparse matrix are about equally long.
+enum class RowLengths : std::uint8_t {
+  alike,
+  different,  ///< some neighbouring rows have so many entries that a GPU would work on them when all others are done
+};
+
 /// The routines that compute one task on one device. Sizes fit 32 bits. Coefficients are in host memory.
 /// Threads: any. The calling thread is in a launch on the stream, and the stream's device is current.
 class Library {
@@ -66,14 +72,15 @@ class Library {
   /// y = alpha A x + beta y for some rows of a sparse matrix (CSR). Each row is summed in the order of its entries, in the same way always.
   /// @param row_pointers  rows + 1 of them; they count from the first entry of the matrix, as do `columns` and `values`, whose entries before
   ///                      row_pointers[0] are not accessed
-  /// @param entries  of these rows; they decide how fast the call is, and nothing else
+  /// @param entries, lengths  of these rows; they decide how fast the call is, and nothing else
   /// @param x  by column: x[c] belongs to column c; only columns that occur are accessed
   virtual void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
-                    const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x, const void* beta, void* y) = 0;
+                    const std::int32_t* columns, const void* values, std::uint64_t entries, RowLengths lengths, const void* x, const void* beta,
+                    void* y) = 0;
   /// The same for each of `vectors` columns of X and Y, with these leading dimensions. Each has the bits that `spmv` gives it.
   virtual void spmm(const runtime::Stream& stream, Scalar type, std::uint64_t rows, std::int32_t vectors, const void* alpha,
-                    const std::int32_t* row_pointers, const std::int32_t* columns, const void* values, std::uint64_t entries, const void* x,
-                    std::uint64_t leading_x, const void* beta, void* y, std::uint64_t leading_y) = 0;
+                    const std::int32_t* row_pointers, const std::int32_t* columns, const void* values, std::uint64_t entries, RowLengths lengths,
+                    const void* x, std::uint64_t leading_x, const void* beta, void* y, std::uint64_t leading_y) = 0;
 };
 
 /// Returns the library of the process's devices: the host's BLAS for emulated ones, cuBLAS, which is loaded at the first call, for GPUs.

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "pattern.hpp"
 
+#include "gpu_kernels.hpp"
 #include "stand_ins.hpp"
 
 #include <algorithm>
@@ -70,9 +71,9 @@ void forget_all() noexcept {
 std::vector<std::int32_t> narrowed(const std::int64_t* row_pointers, std::uint64_t rows, std::int64_t entries) {
   std::vector<std::int32_t> narrow(rows + 1);
   for (std::uint64_t i = 0; i <= rows; ++i) {
-    SEMCACHE_EXPECTS(row_pointers[i] >= 0 && row_pointers[i] <= entries, "linalg: a sparse matrix: row pointer " + std::to_string(i) + " is " +
-                                                                             std::to_string(row_pointers[i]) + "; it must be from 0 to the number of entries, " +
-                                                                             std::to_string(entries));
+    SEMCACHE_EXPECTS(row_pointers[i] >= 0 && row_pointers[i] <= entries,
+                     "linalg: a sparse matrix: row pointer " + std::to_string(i) + " is " + std::to_string(row_pointers[i]) +
+                         "; it must be from 0 to the number of entries, " + std::to_string(entries));
     narrow[i] = static_cast<std::int32_t>(row_pointers[i]);
   }
   return narrow;
@@ -200,11 +201,11 @@ static std::vector<DeviceRows> share_out(const std::int32_t* row_pointers, const
 }
 
 Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
-                    std::int64_t entries, std::size_t devices, const std::vector<policy::Memory>& memory, std::uint64_t scalar_bytes,
-                    std::uint64_t least_split) {
+                    std::int64_t entries, std::size_t devices, const std::vector<policy::Held>& own, const std::vector<policy::Memory>& memory,
+                    std::uint64_t scalar_bytes, std::uint64_t least_split) {
   SEMCACHE_EXPECTS(row_pointers[0] >= 0 && row_pointers[rows] <= entries,
-                   "linalg: a sparse matrix: the row pointers are from " + std::to_string(row_pointers[0]) + " to " + std::to_string(row_pointers[rows]) +
-                       "; they must lie between 0 and the number of entries, " + std::to_string(entries));
+                   "linalg: a sparse matrix: the row pointers are from " + std::to_string(row_pointers[0]) + " to " +
+                       std::to_string(row_pointers[rows]) + "; they must lie between 0 and the number of entries, " + std::to_string(entries));
   for (std::uint64_t i = 0; i < rows; ++i) {
     SEMCACHE_EXPECTS(row_pointers[i] <= row_pointers[i + 1], "linalg: a sparse matrix: row " + std::to_string(i) + " begins at entry " +
                                                                  std::to_string(row_pointers[i]) + " and ends at " +
@@ -218,10 +219,15 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
     bool is_tight;
   };
   std::vector<Piece> cut;
-  const std::vector<DeviceRows> of_devices = share_out(row_pointers, column_indices, rows, devices, memory, scalar_bytes);
+  std::vector<DeviceRows> of_devices;
+  for (const policy::Held& h : own) {
+    of_devices.push_back({h.device, h.run, cut_to_fit(row_pointers, column_indices, h.run, memory[h.device], scalar_bytes)});
+  }
+  if (own.empty()) of_devices = share_out(row_pointers, column_indices, rows, devices, memory, scalar_bytes);
   for (const auto& [device, r, pieces] : of_devices) {
-    p.rows.resize(device + 1);
+    p.rows.resize(std::max<std::size_t>(p.rows.size(), device + 1));
     p.rows[device] = r;
+    if (gpu::lengths_of(row_pointers, r.begin, r.end) == RowLengths::different) p.lengths = RowLengths::different;
     const auto has = static_cast<std::uint64_t>(row_pointers[r.end] - row_pointers[r.begin]);
     if (pieces.rows.size() == 1 && of_devices.size() > 1 && rows == columns && has >= least_split) {
       const Run inner = inner_rows(row_pointers, column_indices, r);
@@ -277,18 +283,21 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
   return p;
 }
 
-std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices, const std::vector<policy::Memory>& memory,
-                                          std::uint64_t scalar_bytes, std::uint64_t least_split) {
+std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices, const std::vector<policy::Held>& own,
+                                          const std::vector<policy::Memory>& memory, std::uint64_t scalar_bytes, std::uint64_t least_split) {
   const auto entries = static_cast<std::size_t>(a.entries);
-  Matrix of_rows{a.row_pointers, a.rows + 1, 1, a.rows + 1, static_cast<std::uint32_t>(a.offset_bytes)}, of_columns = vector_of(a.column_indices, a.entries);
+  Matrix of_rows{a.row_pointers, a.rows + 1, 1, a.rows + 1, static_cast<std::uint32_t>(a.offset_bytes)};
+  Matrix of_columns = vector_of(a.column_indices, a.entries);
   const StandIns stand_ins({{&of_rows, Access::read}, {&of_columns, Access::read}});  // the host reads the arrays themselves
   const runtime::DerivedValue::Input inputs[] = {{of_rows.data, (a.rows + 1) * a.offset_bytes}, {of_columns.data, entries * sizeof(std::int32_t)}};
   std::vector<std::uint64_t> parameters{a.rows, a.columns, devices, scalar_bytes, least_split, a.offset_bytes};
   for (const policy::Memory& m : memory) parameters.insert(parameters.end(), {m.budget, m.page});
+  for (const policy::Held& h : own) parameters.insert(parameters.end(), {h.device, h.run.begin, h.run.end});
   const std::size_t bytes_of_parameters = parameters.size() * sizeof parameters[0];
   constexpr std::size_t bytes = sizeof(std::uint64_t);
   runtime::before_end(&forget_all);
-  auto value = std::make_unique<runtime::DerivedValue>("cut of a sparse matrix (linalg)", parameters.data(), bytes_of_parameters, inputs, 2, bytes, 0);
+  constexpr const char* name = "cut of a sparse matrix (linalg)";
+  auto value = std::make_unique<runtime::DerivedValue>(name, parameters.data(), bytes_of_parameters, inputs, 2, bytes, 0);
   std::vector<Known> forgotten;  // whose arrays are freed outside the lock
   Cache& all = cache();
   {
@@ -303,7 +312,7 @@ std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t de
   }
   const OnHost<std::int32_t> column_indices(a.column_indices, entries);
   const auto cut = [&](const std::int32_t* row_pointers) {
-    return cut_pattern(row_pointers, column_indices.data(), a.rows, a.columns, a.entries, devices, memory, scalar_bytes, least_split);
+    return cut_pattern(row_pointers, column_indices.data(), a.rows, a.columns, a.entries, devices, own, memory, scalar_bytes, least_split);
   };
   auto found = std::make_shared<Pattern>();
   if (a.offset_bytes == sizeof(std::int32_t)) {
@@ -322,7 +331,7 @@ std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t de
     value->note_computed();
   }
   // Content that is not known, or not noticed, is never found again. Then nothing is kept.
-  const runtime::DerivedValue again("cut of a sparse matrix (linalg)", parameters.data(), bytes_of_parameters, inputs, 2, bytes, 0);
+  const runtime::DerivedValue again(name, parameters.data(), bytes_of_parameters, inputs, 2, bytes, 0);
   if (!again.is_computed() || again.data() != value->data()) return pattern;
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.known.push_back({std::move(value), pattern, ++all.uses});

@@ -33,13 +33,15 @@ struct Pattern {
     policy::Run around;               ///< lies around `needed`: all of these get one piece of memory. That of the device, where that has room
     bool is_tight = false;            ///< the device has no room for more of the vectors than the share uses itself
   };
-  /// By device. A device has several where one does not fit, or where most rows refer to its own elements of a vector only: these rows come first, and
-  /// are multiplied while what the others refer to is on its way.
+  /// By device. A device has several where one does not fit, or where most rows refer to its own elements of a vector only: these rows come first,
+  /// and are multiplied while what the others refer to is on its way.
   std::vector<Share> shares;
   std::vector<policy::Run> rows;         ///< of each device up to the last one that has some; of one that is left out: empty
   std::vector<policy::Run> around;       ///< the columns from the first to the last that occur in a device's rows
-  /// `around`, where it is little more than `rows`, so that the memory for these rows of any vector has room for it; otherwise empty (see `VectorCut`)
+  /// `around`, where it is little more than `rows`, so that the memory for these rows of any vector has room for it; otherwise empty (see
+  /// `VectorCut`)
   std::vector<policy::Run> room;
+  RowLengths lengths = RowLengths::alike;  ///< of the rows of each device
   std::unique_ptr<const NarrowRowPointers> row_pointers;  ///< nullptr where those of the matrix have 32 bits
 };
 
@@ -57,16 +59,18 @@ struct PatternArrays {
 /// the arrays.
 /// @throws UsageError  the pattern is none of a matrix; the text names the row or the entry
 /// @param devices  so many at most
+/// @param own  the rows of devices as the program wants them (`own_cut`), instead; empty: it does not
 /// @param memory  of each device: what a share uses of the matrix and of two vectors fits, unless a few rows do not
 /// @param scalar_bytes  of a value, and of an element of the vectors
 /// @param least_split  from so many entries on a device's rows are cut where they refer to elements of others
-[[nodiscard]] std::shared_ptr<const Pattern> pattern_of(const PatternArrays& arrays, std::size_t devices, const std::vector<policy::Memory>& memory,
-                                                        std::uint64_t scalar_bytes, std::uint64_t least_split);
+[[nodiscard]] std::shared_ptr<const Pattern> pattern_of(const PatternArrays& arrays, std::size_t devices, const std::vector<policy::Held>& own,
+                                                        const std::vector<policy::Memory>& memory, std::uint64_t scalar_bytes,
+                                                        std::uint64_t least_split);
 
 /// Computes it. A device that has no room for what a few of its rows use is left out, if another one has. Pure.
 /// @param row_pointers, column_indices  in host memory that can be read
 [[nodiscard]] Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
-                                  std::int64_t entries, std::size_t devices, const std::vector<policy::Memory>& memory,
-                                  std::uint64_t scalar_bytes, std::uint64_t least_split);
+                                  std::int64_t entries, std::size_t devices, const std::vector<policy::Held>& own,
+                                  const std::vector<policy::Memory>& memory, std::uint64_t scalar_bytes, std::uint64_t least_split);
 
 }  // namespace semcache::linalg

@@ -212,7 +212,9 @@ ByteRange hull_of(const Region& r) noexcept {
   const bool fits = columns_fit(r.width, r.columns, std::max<std::uint64_t>(r.pitch, 1), base::end_of_addresses);
   return fits ? r.hull() : ByteRange{r.begin, r.begin + base::end_of_addresses};
 }
-ByteRange hull(const ByteRange& a, const ByteRange& b) noexcept { return a.empty() ? b : ByteRange{std::min(a.begin, b.begin), std::max(a.end, b.end)}; }
+ByteRange hull(const ByteRange& a, const ByteRange& b) noexcept {
+  return a.empty() ? b : ByteRange{std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
 
 }  // namespace
 

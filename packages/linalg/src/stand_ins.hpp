@@ -23,8 +23,8 @@ struct OperandUse {
 /// All other operands stay what they are.
 ///
 /// The constructor gives the stand-ins what the call reads. Of the body nothing moves here, because these copies are lazy. Bytes of the edges move if
-/// they are not those that the stand-in has. `write_back` gives the memory what the call has written: the body lazily, the edges at once, so it waits for
-/// the kernels there. Both copy the bytes of the operand alone, so other bytes of the range may be used and written meanwhile.
+/// they are not those that the stand-in has. `write_back` gives the memory what the call has written: the body lazily, the edges at once, so it waits
+/// for the kernels there. Both copy the bytes of the operand alone, so other bytes of the range may be used and written meanwhile.
 ///
 /// Calls that use the same bytes at the same time, and of which one writes them, come one after the other: the constructor waits for the end of the
 /// others' objects. Without `write_back` the memory keeps the content that it had.

@@ -126,8 +126,9 @@ std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::siz
 
 /// The operands of a call on two vectors, which may be the same.
 std::vector<ProductOperand> both(const Matrix& x, const Matrix& y, Access of_y) {
-  std::vector<ProductOperand> vectors{{&y, false, of_y}};
+  std::vector<ProductOperand> vectors;
   if (x.data != y.data) vectors.push_back({&x, false, Access::read});
+  vectors.push_back({&y, false, of_y});
   return vectors;
 }
 
@@ -173,7 +174,7 @@ void scal(std::int64_t n, T alpha, T* x) {
   std::vector<Matrix> operands{vector_of(x, n)};
   StandIns stand_ins({{&operands[0], Access::read_write}});
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  const VectorCut along = cut_vector(operands[0], true, seconds, {{&operands[0], false, Access::read_write}});
+  const VectorCut along = cut_vector("scal", operands[0], true, seconds, {{&operands[0], false, Access::read_write}});
   const std::vector<Task> cut = cut_sum<T>(along, {Access::read_write});
   note_call("scal", scalar_of<T>, [&] { return std::to_string(n) + " elements"; }, cut, along.why);
   Library& compute = library();
@@ -197,7 +198,7 @@ Blocks blocks_of(std::uint64_t n) noexcept {
 template <class T>
 std::vector<Task> cut_dot(std::int64_t n, const Matrix& x, const Matrix& y, std::uint64_t block) {
   const double seconds = 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  VectorCut along = cut_vector(x, true, seconds, both(x, y, Access::read));
+  VectorCut along = cut_vector("dot", x, true, seconds, both(x, y, Access::read), block);
   if (!between_blocks(along.runs, block)) along = cut_evenly(x, seconds);
   std::vector<Task> cut;
   for (const policy::Held& h : to_fit(along.runs, 2 * sizeof(T), block)) {
@@ -361,7 +362,7 @@ void axpby(std::int64_t n, const typename FactorOf<T>::type& alpha, const T* x, 
   const Access of_y = reads_y ? Access::read_write : Access::overwrite;
   StandIns stand_ins({{&operands[0], Access::read}, {&operands[1], of_y}});
   const double seconds = 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second;
-  const VectorCut along = cut_vector(operands[reads_y ? 1 : 0], true, seconds, both(operands[0], operands[1], of_y));
+  const VectorCut along = cut_vector("axpby", operands[reads_y ? 1 : 0], true, seconds, both(operands[0], operands[1], of_y));
   std::vector<Task> cut = cut_sum<T>(along, {Access::read, of_y});
   // Each task reads the numbers that its own device has.
   for (Task& t : cut) {

@@ -281,7 +281,7 @@ bool Directory::defined(DatumId datum, const Region& range) const {
   return !wanted(datum).all_of(range, [](const Region&, ValueRef ref) { return !ref.is_number(); });
 }
 
-Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& topology) const {
+Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& topology, SpaceId first) const {
   Step step;
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return step;
@@ -295,18 +295,18 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
     ref = all_wanted->advanced(piece.begin);
   } else {
     // The first stale piece that is one extent in the wanted map, with the pieces behind it that are one region with it.
-    base::Vector<Region> first;
+    base::Vector<Region> pieces;
     all_of(slot, range, [&](const Region& part, ValueRef here, ValueRef held) {
       if (here.id == undefined_value || held == here) return true;
-      if (first.empty()) {
+      if (pieces.empty()) {
         ref = here;
-      } else if (here != ref.advanced(part.begin - first.front().begin)) {
+      } else if (here != ref.advanced(part.begin - pieces.front().begin)) {
         return false;
       }
-      append(first, part);
-      return first.size() == 1;
+      append(pieces, part);
+      return pieces.size() == 1;
     });
-    if (!first.empty()) piece = first.front();
+    if (!pieces.empty()) piece = pieces.front();
   }
   if (piece.empty()) return step;
 
@@ -320,10 +320,11 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
 
   unsigned best_cost = 0;
   std::uint64_t nearest = piece.width;  // bytes until some holder begins, where none holds the first byte
-  const unsigned least = std::min(topology.copy_cost(s.space, s.space), topology.copy_cost(host_space, s.space));
+  const auto cost = [&](SpaceId from) { return 2 * topology.copy_cost(from, s.space) + (from == first ? 0 : 1); };
+  const unsigned least = std::min(cost(s.space), cost(host_space)) - (first.valid() ? 1 : 0);
   const auto offer = [&](const Use& u, std::uint64_t position, const Region& where) {
     const Slot& h = slots_[u.owner];
-    const unsigned c = h.changing ? UINT_MAX : topology.copy_cost(h.space, s.space);
+    const unsigned c = h.changing ? UINT_MAX : cost(h.space);
     if (step.from.valid() && (c > best_cost || (c == best_cost && where.size() <= step.where.size()))) return;
     best_cost = c;
     step.from = SlotId{u.owner};

@@ -144,8 +144,9 @@ class Directory {
   /// Returns the step that makes the first stale piece of `range` fresh, from the cheapest slot that holds the wanted value. The
   /// caller carries the step out, calls `commit` and asks again, because one step may be the source of the next. Source and
   /// destination of a step never overlap.
+  /// @param first  of slots at the same cost, one in this space is taken; invalid: it does not matter
   /// @return `where` is empty if all of `range` is fresh. If `from` is invalid and `fill` is empty, no slot holds the value any more.
-  [[nodiscard]] Step next_fetch(SlotId slot, const Region& range, const Topology& topology) const;
+  [[nodiscard]] Step next_fetch(SlotId slot, const Region& range, const Topology& topology, SpaceId first = {}) const;
   /// Appends to `out` the pieces of `range` for which this slot is the last holder of a value that some datum wants. Slots that
   /// are marked as changing do not count as other holders.
   /// @param wanters  `itself_too` if the slot's own datum is about to want something else where the bytes lie. What that datum

@@ -3,6 +3,7 @@
 #include <semcache/engine/derivations.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -49,10 +50,17 @@ bool Derivations::holds_now(const Derivation& d) const {
   });
 }
 
-/// Has an eviction forgotten the content, or a part of it, or taken it to the host while somebody used it? Or has a user written it?
+/// Is the content worth being kept on the host?
+bool Derivations::is_dear(const Derivation& d) const {
+  const Memory& m = *d.places.front();
+  const double seconds = policy::seconds_of_copy(s_.topology, m.space, host_space, m.bytes);
+  return policy::leaves_as({false, m.bytes, m.seconds_to_make, seconds}) == policy::LeavesAs::array;
+}
+
+/// Has an eviction forgotten the content, or a part of it, or taken it to the host, where it is not worth being kept? Or has a user written it?
 bool Derivations::is_lost(const Derivation& d) const {
   const auto is_there = [&](const Memory* m) { return State::is_resident(*m) && s_.directory.fresh(m->slot, m->positions()); };
-  if (d.users == 0 && std::none_of(d.places.begin(), d.places.end(), is_there)) return true;
+  if (d.users == 0 && !is_dear(d) && std::none_of(d.places.begin(), d.places.end(), is_there)) return true;
   return s_.directory.changes(d.places.front()->datum) != d.changes;
 }
 
@@ -183,7 +191,10 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
   return use(all_.back(), *d.places.front());
 }
 
-void Derivations::note_computed(Derivation& d) {
+void Derivations::note_computed(Derivation& d, double seconds_to_make) {
+  SEMCACHE_EXPECTS(std::isfinite(seconds_to_make) && seconds_to_make >= 0,
+                   "'" + d.function + "' is noted to take " + std::to_string(seconds_to_make) +
+                       " seconds to compute. Give an estimate of at least 0, or none");
   const Transaction t(transactions_);
   if (d.computed) return;
   const Memory& place = *d.places.front();
@@ -191,6 +202,7 @@ void Derivations::note_computed(Derivation& d) {
                                       "it before it is there. End the launch first");
   d.watch = std::make_unique<directory::Watch>(s_.directory, s_.directory.wanted(place.datum).extents(place.positions()));
   d.changes = s_.directory.changes(place.datum);
+  for (Memory* m : d.places) m->seconds_to_make = seconds_to_make;
   // Numbers come back where content is copied back, so it does not suffice that they are the same as before.
   const auto unchanged = [this](const Derivation::Input& input) {
     return !input.array.freed() && s_.directory.changes(input.array.memory->datum) == input.changes;

@@ -36,7 +36,8 @@ struct Derivation {
 };
 
 /// Keeps derived values. While somebody uses one, it is an ordinary value: if its memory is evicted, it is saved. A value that nobody uses
-/// is *spare*: its memory is the first to be evicted, and its content is then forgotten instead of saved.
+/// is *spare*: its memory is the first to be evicted, and its content is then forgotten instead of saved, unless it is dear: it takes longer to
+/// compute it than to bring it to the host and back (`policy::leaves_as`). A dear value is treated as an array's.
 ///
 /// Threads: any.
 class Derivations : Parts {
@@ -59,8 +60,9 @@ class Derivations : Parts {
   /// Lets others find a value when the launch that computes it, which overwrites its memory, has ended (`Launches::end_launch`; its kernel
   /// may still be under way). If an input has changed since `acquire`, or another thread has computed the value meanwhile, only the caller
   /// goes on to use this one.
-  /// @throws UsageError  the launch has not ended
-  void note_computed(Derivation& derivation);
+  /// @param seconds_to_make  about so long it takes to compute the value
+  /// @throws UsageError  the launch has not ended, or the seconds are negative, infinite or NaN
+  void note_computed(Derivation& derivation, double seconds_to_make = 0);
   /// Ends a use.
   void release(Derivation& derivation) noexcept;
   /// Frees the spare values that are derived from the array, which is about to be freed. No lock where there are no derived values.
@@ -72,6 +74,7 @@ class Derivations : Parts {
   using List = std::list<Derivation>;
   [[nodiscard]] bool holds_now(const Derivation& derivation) const;
   [[nodiscard]] bool is_lost(const Derivation& derivation) const;
+  [[nodiscard]] bool is_dear(const Derivation& derivation) const;
   void note_values(Derivation::Input& input) const;
   [[nodiscard]] Derivation* find(const Derivation& wanted) noexcept;
   [[nodiscard]] Use use(Derivation& derivation, Memory& memory) noexcept;

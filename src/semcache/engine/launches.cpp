@@ -134,7 +134,7 @@ void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size
         };
         if (const Obstacle o = residency_.make_first_resident(m, for_each_part, for_each_need)) return o;
         for (const Region& part : stage) {
-          if (const Obstacle o = transfers_.make_fresh(m, part)) return o;
+          if (const Obstacle o = transfers_.make_fresh(m, part, needs[n].first)) return o;
         }
         return {};
       });

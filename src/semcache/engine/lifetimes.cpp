@@ -77,6 +77,7 @@ Memory* Lifetimes::new_derived(std::uint32_t device, const char* label, std::uin
   SEMCACHE_EXPECTS(bytes > 0, "a derived value ('" + std::string(label) + "') of 0 bytes. Give it at least one");
   Arrays::NewMemory m = new_on_device(device, label, bytes, Region(ByteRange{0, bytes}));
   s_.device_of(*m).memory->note_derived(*m);
+  if (like != nullptr) m->seconds_to_make = like->seconds_to_make;
   return bind_part(std::move(m), like != nullptr ? like->datum : s_.directory.add_datum(bytes));
 }
 

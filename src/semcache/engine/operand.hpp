@@ -25,6 +25,7 @@ struct Requirement {
   Memory* memory = nullptr;  ///< the array's memory in the space where the bytes are used
   Region range;
   Access mode = Access::read;  ///< `overwrite` needs no content; all modes but `read` save what others want of the former content
+  SpaceId first = {};          ///< of devices that have the content and are equally near, it comes from this one; invalid: from any
 };
 
 /// What a launch uses of its operands. An operand of which no part is listed is used as a whole.

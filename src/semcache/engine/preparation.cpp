@@ -34,17 +34,19 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
       const bool whole = std::any_of(parts.begin(), parts.end(), [&](const Requirement& part) {
         return part.memory == &m && part.range.size() == m.bytes && needs_content(part.mode) && writes(part.mode) == writable;
       }) && std::none_of(parts.begin(), parts.end(), [&](const Requirement& part) { return is_beside(m, part); });
-      if (const Obstacle o = whole || !parts.has(m) ? prepare_whole(m, mode_of(writable)) : prepare_parts(m, parts)) return o;
+      const auto same = std::find_if(parts.begin(), parts.end(), [&](const Requirement& part) { return part.memory == &m; });
+      const SpaceId first = same != parts.end() ? same->first : SpaceId();
+      if (const Obstacle o = whole || same == parts.end() ? prepare_whole(m, mode_of(writable), first) : prepare_parts(m, parts)) return o;
     }
   }
   return {};
 }
 
-Obstacle Preparation::prepare_whole(Memory& m, Mode mode) {
+Obstacle Preparation::prepare_whole(Memory& m, Mode mode, SpaceId first) {
   const bool writable = mode == Mode::writes;
   // An earlier attempt has made it ready, and only its flags are not set yet.
   if (s_.directory.fresh(m.slot, m.positions()) && (!writable || s_.directory.exclusive(m.slot, m.positions()))) return {};
-  if (const Obstacle o = transfers_.make_fresh(m, m.positions())) return o;
+  if (const Obstacle o = transfers_.make_fresh(m, m.positions(), first)) return o;
   if (!writable) return {};
   if (const Obstacle o = save(m, m.positions())) return o;
   if (s_.options.check_writes && !m.write_check && m.bytes > 0 && s_.directory.defined(m.datum, m.positions()) &&
@@ -78,7 +80,7 @@ Obstacle Preparation::prepare_parts(Memory& m, const OperandParts& parts) {
   for (const Requirement& part : parts) {
     if (part.memory != &m) continue;
     if (needs_content(part.mode)) {
-      if (const Obstacle o = transfers_.make_fresh(m, part.range)) return o;
+      if (const Obstacle o = transfers_.make_fresh(m, part.range, part.first)) return o;
     }
     if (writes(part.mode)) append_without_parts(written, part, parts);
   }

@@ -53,7 +53,8 @@ class Preparation : Parts {
   /// Saves what others want of bytes that are to be written, if no use of a part on the host stands in the way.
   /// @param together  all ranges of the memory that are to be written
   Obstacle save(Memory& memory, const Region& range, const base::Vector<Region>& together = {});
-  Obstacle prepare_whole(Memory& memory, Mode mode);
+  /// @param first  see `Requirement`
+  Obstacle prepare_whole(Memory& memory, Mode mode, SpaceId first);
   Obstacle prepare_parts(Memory& memory, const OperandParts& parts);
 };
 

@@ -91,7 +91,8 @@ bool Residency::may_leave(const ArrayBlock& block, const Blocks& keep) const noe
 
 Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted) {
   const auto leaves = [&](const ArrayBlock& block) { return may_leave(block, keep); };
-  const ArrayBlock victim = d.memory->victim(std::cref(leaves));  // by reference, so that no memory is taken
+  const auto described = [this](const Memory& spare) { return describe(spare); };
+  const ArrayBlock victim = d.memory->victim(std::cref(leaves), std::cref(described));  // by reference, so that no memory is taken
   if (victim.memory == nullptr) {
     evicted = false;
     // Memory that another thread is freeing leaves soon, so it is waited for. Memory that a launch pins leaves when the launch
@@ -125,12 +126,16 @@ bool Residency::is_only_here(const Memory& m) const {
   return std::none_of(slots.begin(), slots.end(), [&](SlotId slot) { return slot != m.slot && s_.directory.fresh(slot, m.positions()); });
 }
 
+policy::SpareMemory Residency::describe(const Memory& m) const {
+  return {!is_only_here(m), m.bytes, m.seconds_to_make, policy::seconds_of_copy(s_.topology, m.space, host_space, m.bytes)};
+}
+
 Obstacle Residency::evict(const ArrayBlock& block) {
   Memory& m = *block.memory;
   const bool whole = m.blocks.count() == 1;
   const Region where = whole ? m.positions() : Region(m.blocks.range(block.index));
   if (const Obstacle o = hazards_.quiesce(m)) return o;
-  if (m.spare && is_only_here(m)) s_.directory.forget(m.datum);
+  if (m.spare && policy::leaves_as(describe(m)) == policy::LeavesAs::made_again) s_.directory.forget(m.datum);
   if (const Obstacle o = transfers_.save_all(m, where, Transfers::Loss::eviction)) return o;
   if (const Obstacle o = hazards_.uses_of(m, m.blocks.range(block.index))) return o;
   if (whole) {

@@ -89,6 +89,7 @@ class Residency : Parts {
   /// May the block be evicted now?
   [[nodiscard]] bool may_leave(const ArrayBlock& block, const Blocks& keep) const noexcept;
   [[nodiscard]] bool is_only_here(const Memory& memory) const;
+  [[nodiscard]] policy::SpareMemory describe(const Memory& spare) const;
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const Blocks& set, std::uint64_t need) const;
 };
 

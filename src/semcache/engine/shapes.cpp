@@ -78,7 +78,9 @@ void Shapes::fit(Transaction& t, Requirement& part) {
     count_hull(m, asked, all);
     return;
   }
+  const SpaceId first = part.first;
   part = fitting(m, part.range, part.mode);
+  part.first = first;
   // Frameworks round sizes up. Bytes behind the last element that nobody has ever written count as written with it, so that the array can
   // be held exclusively as a whole.
   constexpr std::uint64_t most_padding = 64;

@@ -111,9 +111,9 @@ Obstacle Transfers::staging_over_host(SpaceId to, SpaceId from, std::uint64_t by
   return d.staging->lacking(sizes, buffers) == 0 ? Obstacle() : Obstacle::staging(d.index, part);
 }
 
-Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
+Obstacle Transfers::make_fresh(Memory& m, const Region& range, SpaceId first) {
   for (;;) {
-    Step step = s_.directory.next_fetch(m.slot, range, s_.topology);
+    Step step = s_.directory.next_fetch(m.slot, range, s_.topology, first);
     if (step.where.empty()) return {};
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
       base::fatal("I4: nobody holds %llu bytes of '%s' at offset %llu any more",

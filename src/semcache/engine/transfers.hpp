@@ -28,9 +28,10 @@ class Transfers : Parts {
   explicit Transfers(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Makes the memory hold what its array wants in `range`.
+  /// @param first  see `Requirement`
   /// @pre device memory is resident in `range`
   /// @return no obstacle when the memory holds it, or will when the transfers under way have landed; otherwise the first obstacle
-  Obstacle make_fresh(Memory& memory, const Region& range);
+  Obstacle make_fresh(Memory& memory, const Region& range, SpaceId first = {});
   /// Returns which bytes of `range` are missing, and where they would come from. Nothing moves. Where some of them have the same value, one
   /// may in fact be copied from the other.
   [[nodiscard]] Missing missing(const Memory& memory, const Region& range) const;

@@ -263,19 +263,26 @@ void DeviceMemory::rethrow_refusal() {
   if (refused != nullptr) std::rethrow_exception(refused);
 }
 
-ArrayBlock DeviceMemory::victim(const Question& may_leave) noexcept {
+ArrayBlock DeviceMemory::victim(const Question& may_leave, const Describe& describe) noexcept {
   const bool begun = begun_.memory != nullptr && is_mapped(begun_) && used(begun_) == begun_used_ && may_leave(begun_);
   if (begun) return begun_;
-  const ArrayBlock spare = longest_unused_spare(may_leave);
+  const ArrayBlock spare = first_spare(may_leave, describe);
   return spare.memory != nullptr ? spare : longest_unused(may_leave);
 }
 
-ArrayBlock DeviceMemory::longest_unused_spare(const Question& may_leave) const noexcept {
+ArrayBlock DeviceMemory::first_spare(const Question& may_leave, const Describe& describe) const noexcept {
   ArrayBlock found;
+  policy::SpareOrder of_found;
   for (Memory* m : spare_) {
+    const policy::SpareMemory described = describe(*m);
+    if (policy::leaves_as(described) == policy::LeavesAs::array) continue;
+    const policy::SpareOrder order = policy::order_of(described);
     for (std::size_t i = 0; i < m->blocks.count(); ++i) {
       const ArrayBlock block{m, i};
-      if (is_mapped(block) && (found.memory == nullptr || used(block) < used(found)) && may_leave(block)) found = block;
+      if (!is_mapped(block) || !may_leave(block)) continue;
+      if (found.memory != nullptr && std::tuple(of_found, used(found)) <= std::tuple(order, used(block))) continue;
+      found = block;
+      of_found = order;
     }
   }
   return found;

@@ -8,6 +8,7 @@
 #include <semcache/device/device.hpp>
 #include <semcache/memory/arena.hpp>
 #include <semcache/memory/memory.hpp>
+#include <semcache/policy/policy.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -160,10 +161,12 @@ class DeviceMemory : Arena {
 
   // --- the order of eviction ---------------------------------------------------------------------------------------
   using Question = std::function<bool(const ArrayBlock&)>;
+  using Describe = std::function<policy::SpareMemory(const Memory&)>;
   /// Returns the block to evict next among those for which `may_leave(block)` holds: the block whose eviction has begun, unless it
-  /// has been used since then other than by that eviction; otherwise a block of a spare array; otherwise the block that was used longest ago. Its `memory` is nullptr if
-  /// there is none.
-  [[nodiscard]] ArrayBlock victim(const Question& may_leave) noexcept;
+  /// has been used since then other than by that eviction; otherwise a block of spare memory that leaves before arrays (`policy::order_of`);
+  /// otherwise the block that was used longest ago. Its `memory` is nullptr if there is none.
+  /// @param describe  returns what is known of spare memory
+  [[nodiscard]] ArrayBlock victim(const Question& may_leave, const Describe& describe) noexcept;
   /// Notes that the eviction of this block has begun and continues later, and that its uses so far belong to the eviction.
   void eviction_begun(const ArrayBlock& block) noexcept {
     begun_ = block;
@@ -176,6 +179,7 @@ class DeviceMemory : Arena {
     if (m.space != device_space(index_) || !m.derived) return;
     set_spare(m, false);
     m.derived = false;
+    m.seconds_to_make = 0;
     --derived_;
   }
   /// Marks memory of a derived value. @throws std::bad_alloc
@@ -184,7 +188,7 @@ class DeviceMemory : Arena {
     m.derived = true;
     ++derived_;
   }
-  /// Sets whether memory of a derived value is evicted before all other memory, because its content can be computed again.
+  /// Sets whether nobody uses memory of a derived value now.
   void set_spare(Memory& m, bool spare) noexcept;
   /// Returns whether any array matches that has a mapped block.
   template <class Matches>
@@ -229,7 +233,7 @@ class DeviceMemory : Arena {
   }
   [[nodiscard]] static std::uint64_t used(const ArrayBlock& b) noexcept { return b.memory->blocks.used(b.index, b.memory->recently.load()); }
   [[nodiscard]] ArrayBlock longest_unused(const Question& may_leave) noexcept;
-  [[nodiscard]] ArrayBlock longest_unused_spare(const Question& may_leave) const noexcept;
+  [[nodiscard]] ArrayBlock first_spare(const Question& may_leave, const Describe& describe) const noexcept;
 
   device::Device& device_;
   const std::uint32_t index_;

@@ -75,6 +75,7 @@ struct alignas(64) Memory {
   /// The positions of which it has memory, for a part of an array and for a saved copy; the memory has the columns side by side. Empty: as
   /// many as it has bytes, from 0 on.
   Region layout;
+  double seconds_to_make = 0;        ///< of a derived value: about so long it takes to compute it
   std::uint64_t snapshot_bytes = 0;  ///< of a saved copy on a device: the bytes that are mapped, or were asked for when it was made
   std::uint64_t reserved_bytes = 0;  ///< of address space, with at least header_gap_bytes behind the data
   trace::LabelId label;
@@ -83,7 +84,7 @@ struct alignas(64) Memory {
   bool from_pool = false;            ///< that memory is page-locked, and goes back to `State::saved_on_host`
   bool adopted = false;              ///< pages of the program's own memory (`AdoptedMemory`), which are never discarded or replaced
   bool derived = false;              ///< of a value that the engine derives from arrays
-  bool spare = false;                ///< nobody uses this derived value, so it is evicted first, and then forgotten
+  bool spare = false;                ///< nobody uses this derived value (`policy::SpareMemory`)
   bool freeing = false;              ///< being freed, so it is not evicted
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Projection`
   bool awaits_projection = false;    ///< listed in `Projection`

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/policy/decomposition.hpp>
+#include <semcache/policy/policy.hpp>
+#include <semcache/policy/shares.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -130,6 +133,16 @@ std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>&
   std::vector<std::uint32_t> devices = assign(by_these);
   for (std::uint32_t& d : devices) d = among[d];
   return devices;
+}
+
+std::size_t pieces_of_chain(std::uint64_t bytes, std::size_t devices, std::size_t chains) noexcept {
+  if (devices < 3) return 1;
+  constexpr double seconds_of_transfer = 6e-6;  // beside its bytes: of a link, and of the host, which submits it
+  const double transfers = static_cast<double>(bytes) / (bytes_between_devices_a_second * seconds_of_transfer);
+  // With n pieces it takes n + devices - 2 times a piece, with its latency. And the host submits one piece of all chains while one is under way.
+  const double fastest = std::sqrt(transfers * static_cast<double>(devices - 2));
+  const double submitted = transfers / static_cast<double>(chains * (devices - 1));
+  return static_cast<std::size_t>(std::max(1.0, std::min(fastest, submitted)));
 }
 
 std::string text_of(const std::vector<Task>& tasks) {
@@ -281,6 +294,15 @@ std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std:
       const std::size_t share = of_share.size();
       of_share.push_back(tasks_of_share(p, rows, columns, devices[share], blockings[share], lanes));
     }
+  }
+  return in_turn(std::move(of_share));
+}
+
+std::vector<Task> cut(const Product& p, const std::vector<Share>& shares, const std::vector<Blocking>& blockings, std::uint32_t lanes) {
+  std::vector<std::vector<Task>> of_share;
+  for (std::size_t s = 0; s < shares.size(); ++s) {
+    const Rectangle& r = shares[s].where;
+    of_share.push_back(tasks_of_share(p, {r.row_begin, r.row_end}, {r.column_begin, r.column_end}, shares[s].device, blockings[s], lanes));
   }
   return in_turn(std::move(of_share));
 }

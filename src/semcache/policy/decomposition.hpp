@@ -102,6 +102,14 @@ struct Held {
 [[nodiscard]] SEMCACHE_API std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>& held,
                                                              const std::vector<std::uint32_t>& among);
 
+/// Returns into how many pieces something is cut that passes in a chain: from one device to the next, which passes each piece on when it has it. The
+/// last device then has all of it after about one transfer and one piece for each device between, instead of one transfer for each device. Smaller
+/// pieces arrive earlier, but each costs a transfer's latency, and the host the time to submit it.
+/// @param devices  in the chain, the one that has it among them
+/// @param chains   so many are under way at once, of which each begins at another device
+/// @return 1 where a chain does not pay: for two devices, and for few bytes
+[[nodiscard]] SEMCACHE_API std::size_t pieces_of_chain(std::uint64_t bytes, std::size_t devices, std::size_t chains = 1) noexcept;
+
 /// What a task uses of an operand of the call.
 struct TaskPart {
   std::uint32_t operand = 0;  ///< its number in the call

@@ -13,6 +13,20 @@ SavePlace place_of_save(const SaveChoices& choices) noexcept {
   return choices.host_side_is_clean ? SavePlace::wanters_host_side : SavePlace::snapshot_on_host;
 }
 
+double seconds_of_copy(const Topology& topology, SpaceId from, SpaceId to, std::uint64_t bytes) noexcept {
+  return static_cast<double>(bytes) * topology.copy_cost(from, to) / (bytes_between_devices_a_second * topology.between_devices);
+}
+
+LeavesAs leaves_as(const SpareMemory& m) noexcept {
+  if (m.has_copy) return LeavesAs::copy;
+  return m.seconds_to_make < 2 * m.seconds_of_copy ? LeavesAs::made_again : LeavesAs::array;
+}
+
+SpareOrder order_of(const SpareMemory& m) noexcept {
+  const LeavesAs how = leaves_as(m);
+  return {how, how == LeavesAs::made_again ? m.seconds_to_make / static_cast<double>(m.bytes) : 0};
+}
+
 std::uint64_t block_bytes(std::uint64_t array_bytes, std::uint64_t device_block_bytes) noexcept {
   constexpr std::uint64_t most_blocks = 4096;
   if (array_bytes < 2 * device_block_bytes) return 0;

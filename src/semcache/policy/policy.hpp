@@ -2,9 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/topology.hpp>
 #include <semcache/base/types.hpp>
 
 #include <cstdint>
+#include <tuple>
 
 /// Choices that do not affect correctness: pure functions and small state machines.
 namespace semcache::policy {
@@ -25,6 +27,29 @@ struct SaveChoices {
 /// Returns the first place, in the order of `SavePlace`, that is possible. So no byte crosses the link while there is room in the
 /// same space. Pure.
 [[nodiscard]] SavePlace place_of_save(const SaveChoices& choices) noexcept;
+
+/// What a link between devices carries. The order of magnitude matters.
+inline constexpr double bytes_between_devices_a_second = 3e11;
+/// Returns about how long a copy takes: other links than those between devices carry less by as much as the topology has them cost more. Pure.
+[[nodiscard]] double seconds_of_copy(const Topology& topology, SpaceId from, SpaceId to, std::uint64_t bytes) noexcept;
+
+/// Device memory of a derived value that nobody uses now.
+struct SpareMemory {
+  bool has_copy = false;       ///< other memory holds all of its content, too
+  std::uint64_t bytes = 0;
+  double seconds_to_make = 0;  ///< to compute the value again
+  double seconds_of_copy = 0;  ///< of its bytes between host and device, in one direction
+};
+/// How such memory is evicted, in the order in which it leaves.
+enum class LeavesAs : std::uint8_t {
+  copy,        ///< nothing is lost
+  made_again,  ///< its content is forgotten, because it is computed in less time than it takes to the host and back
+  array,       ///< when it is its turn by age, beside arrays; its content is saved on the host, as an array's is
+};
+[[nodiscard]] LeavesAs leaves_as(const SpareMemory& memory) noexcept;
+/// The order in which spare memory leaves: by how it does, then by the seconds that each byte of room costs. Pure.
+using SpareOrder = std::tuple<LeavesAs, double>;
+[[nodiscard]] SpareOrder order_of(const SpareMemory& memory) noexcept;
 
 /// Returns how large the blocks of an array are that are mapped and evicted one by one; 0: the array is one block. A smaller block
 /// leaves more of the other content where it is when some must leave, a larger one costs fewer calls of the driver. Pure.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/base/error.hpp>
+#include <semcache/policy/policy.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -87,8 +88,6 @@ class SpreadOrHome {
   bool trial_ = false;
   double sum_ = 0;  ///< while spread: the seconds lost, at least 0; at home: those that could have been saved
 };
-/// What a link between devices carries. The order of magnitude matters.
-inline constexpr double bytes_between_devices_a_second = 3e11;
 /// Returns the operand without what all of `devices` devices hold beyond their shares: they have fetched that for calls that are spread, too. What
 /// one device alone has fetched, other code may have used there, and may fetch again.
 [[nodiscard]] SEMCACHE_API HeldOperand without_common_copies(HeldOperand operand, std::size_t devices) noexcept;

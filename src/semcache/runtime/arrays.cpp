@@ -223,11 +223,11 @@ DerivedValue::~DerivedValue() {
 
 void* DerivedValue::data() const noexcept { return memory_->address; }
 
-void DerivedValue::note_computed() {
+void DerivedValue::note_computed(double seconds_to_make) {
   const Call call;
   Runtime* const r = running();
   if (r == nullptr || epoch_ != epoch()) return;
-  r->engine->derivations.note_computed(*derivation_);
+  r->engine->derivations.note_computed(*derivation_, seconds_to_make);
   computed_ = true;
 }
 

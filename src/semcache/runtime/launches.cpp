@@ -308,7 +308,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : Holdi
       where = memory::positions_at(*m, where);
       if (mode == Access::overwrite && where.size() > bytes) mode = Access::read_write;
     }
-    parts[part_count++] = {m, where, mode};
+    parts[part_count++] = {m, where, mode, u.source == LibraryUse::any_device ? SpaceId() : device_space(u.source)};
     in_part = in_part || where.size() != m->bytes;
   };
   // Overwritten arrays come last, so that a failure for another array leaves their content unchanged.

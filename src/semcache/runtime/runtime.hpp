@@ -410,8 +410,8 @@ class SEMCACHE_API Tile : base::Uncopied {
 /// host, a copy or a message, is another content.
 ///
 /// While an object lives, the value stays (evicted content is saved). Afterwards its memory stays until a device needs the room: it is the
-/// first to be evicted, nothing is copied for it, and the next call computes it again. It is used as an ArrayPart is: it is an operand of
-/// library calls (`LibraryUse`, read only), and counts as no array.
+/// first to be evicted, nothing is copied for it, and the next call computes it again (`note_computed`: unless that takes longer than copies). It is
+/// used as an ArrayPart is: it is an operand of library calls (`LibraryUse`, read only), and counts as no array.
 ///
 /// ```
 /// const runtime::DerivedValue::Input pattern{row_pointers, bytes};
@@ -450,8 +450,11 @@ class SEMCACHE_API DerivedValue : base::Uncopied {
   /// To be called when the `Launch` of the work that computes the value has ended; the work itself may be under way. Values of which an
   /// input has changed since the constructor are the caller's alone, and so are those of content that is not known (never written) or not
   /// noticed (protocol off, open mirrors). A value that a launch writes later is found no more.
-  /// @throws UsageError  the launch has not ended
-  void note_computed();
+  /// @param seconds_to_make  about so long it takes to compute the value. Where a device needs the room of a value that nobody uses, one that is
+  ///        computed in less time than it takes to the host and back is forgotten, before any array leaves; another one leaves as arrays do, and
+  ///        is kept on the host
+  /// @throws UsageError  the launch has not ended, or the seconds are negative, infinite or NaN
+  void note_computed(double seconds_to_make = 0);
 
  private:
   engine::Derivation* derivation_;
@@ -469,6 +472,9 @@ struct LibraryUse {
   Access mode;  ///< `overwrite`: the call writes all these bytes before it reads them, so they are not fetched
   std::size_t columns = 1;
   std::size_t pitch = 0;  ///< not used where there is one column
+  /// Of devices that hold the content and are equally near, it comes from this one, so that content can pass from device to device in a chain.
+  std::uint32_t source = any_device;
+  static constexpr std::uint32_t any_device = UINT32_MAX;
 };
 
 /// Memory that a thread holds: what its launch, or its use of parts on the host, has pinned or is about to pin. A thread's holdings end in the

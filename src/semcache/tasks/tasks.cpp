@@ -168,14 +168,14 @@ class Places {
     }
   }
   /// Called before each task. What several devices need of an operand, and this task is the first of theirs to use, is brought now: each of these
-  /// devices brings a share.
+  /// devices brings a share. More than two pass large parts on, each to the next.
   void bring_shared(const Task& task) {
     for (const TaskPart& p : task.parts) {
       const auto found = common_.find(p.operand);
       if (found == common_.end() || p.where.empty()) continue;
       const std::vector<std::uint32_t>& devices = found->second;
       if (std::find(devices.begin(), devices.end(), task.device) == devices.end() || !met_[p.operand].insert(p.where).second) continue;
-      if (!is_on_a_device(p.operand, p.where)) bring_evenly(p, devices);
+      bring_to_all(p, devices);
     }
   }
   /// Brings what the first task of each device reads, where that is large, a piece for each device in turn. A launch protects the host's pages of all
@@ -206,10 +206,16 @@ class Places {
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // device, operand
   using Needs = std::map<std::uint32_t, std::vector<Need>>;
 
-  [[nodiscard]] bool is_on_a_device(std::uint32_t operand, const Rectangle& where) const {
+  [[nodiscard]] bool is_on_a_device(std::uint32_t operand, const Rectangle& where) const { return !holders_of(operand, where).empty(); }
+  /// The devices that hold all of the rectangle.
+  [[nodiscard]] std::vector<std::uint32_t> holders_of(std::uint32_t operand, const Rectangle& where) const {
     const Matrix& m = operands_[operand];
     const std::vector<std::uint64_t> held = held_bytes(m, {where}).front();
-    return std::any_of(held.begin(), held.end(), [&](std::uint64_t bytes) { return bytes >= elements(where) * m.element_bytes; });
+    std::vector<std::uint32_t> holders;
+    for (std::uint32_t device = 0; device < held.size(); ++device) {
+      if (held[device] >= elements(where) * m.element_bytes) holders.push_back(device);
+    }
+    return holders;
   }
   /// Is each element of the vector on some device?
   [[nodiscard]] bool is_held(std::uint32_t operand) const {
@@ -223,8 +229,10 @@ class Places {
     return done >= operands_[operand].rows;
   }
   /// Fetches a part of what a task needs to a device, on its first lane.
-  void fetch(std::uint32_t device, std::uint32_t operand, const Need& need, const Rectangle& where) const {
-    const runtime::LibraryUse use = use_of(place(device, operand, need), operands_[operand], where, Access::read);
+  void fetch(std::uint32_t device, std::uint32_t operand, const Need& need, const Rectangle& where,
+             std::uint32_t source = runtime::LibraryUse::any_device) const {
+    runtime::LibraryUse use = use_of(place(device, operand, need), operands_[operand], where, Access::read);
+    use.source = source;
     const runtime::Launch launch(lane(device, 0).queue, &use, 1);  // of no kernel
   }
   /// The devices that need the same parts in the same order, as most others do.
@@ -272,12 +280,31 @@ class Places {
     }
     return all;
   }
-  /// All devices need the same: each brings a share.
-  void bring_evenly(const TaskPart& part, const std::vector<std::uint32_t>& devices) const {
-    auto device = devices.begin();
-    for (const Rectangle& share : cut(part.where, devices.size())) {
-      fetch(*device, part.operand, common_need(*device, part), share);
-      ++device;
+  /// All of these devices need the same: each brings a share, unless some device has all of it. Then it passes around: each device gets it from the
+  /// one before it, in pieces, so that no device sends it to all others in turn. Where that does not pay, the tasks fetch it.
+  void bring_to_all(const TaskPart& part, std::vector<std::uint32_t> ring) const {
+    const std::vector<std::uint32_t> holders = holders_of(part.operand, part.where);
+    const auto has_all = [&](std::uint32_t device) { return std::find(holders.begin(), holders.end(), device) != holders.end(); };
+    if (!holders.empty() && std::none_of(ring.begin(), ring.end(), has_all)) ring.insert(ring.begin(), holders.front());
+    struct Chain {
+      std::size_t first;  ///< where in the ring it begins
+      std::vector<Rectangle> pieces;
+    };
+    std::vector<Chain> chains;
+    const std::vector<Rectangle> shares = holders.empty() ? cut(part.where, ring.size()) : std::vector<Rectangle>{part.where};
+    const std::size_t pieces = policy::pieces_of_chain(bytes(part) / shares.size(), ring.size(), shares.size());
+    const auto first = holders.empty() ? std::size_t{0} : static_cast<std::size_t>(std::find_if(ring.begin(), ring.end(), has_all) - ring.begin());
+    for (const Rectangle& share : shares) chains.push_back({first + chains.size(), cut(share, pieces)});
+    const std::size_t steps = pieces > 1 ? ring.size() : 1;
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      for (std::size_t step = 0; step < steps; ++step) {
+        for (const Chain& c : chains) {
+          const std::uint32_t device = ring[(c.first + step) % ring.size()];
+          if (piece >= c.pieces.size() || has_all(device)) continue;
+          const std::uint32_t before = step > 0 ? ring[(c.first + step - 1) % ring.size()] : runtime::LibraryUse::any_device;
+          fetch(device, part.operand, common_need(device, part), c.pieces[piece], before);
+        }
+      }
     }
   }
   /// The devices need parts of a vector that overlap: each brings of its parts what those before it have not brought.

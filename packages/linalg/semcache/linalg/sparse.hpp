@@ -32,8 +32,8 @@ struct Csr {
 ///
 /// Devices use row pointers of 32 bits. Of those of 64 bits a copy of 32 bits is made with the pattern and kept as long: 4 bytes a row, in an array
 /// of its own. Devices get their parts of the copy, and the row pointers of 64 bits stay where they are.
-/// @throws UsageError  also where the row pointers descend, or do not lie between 0 and the number of entries, or a column is none of the matrix, or there
-///                     are 2^31 entries or more, or x and y overlap; y is unchanged
+/// @throws UsageError  also where the row pointers descend, or do not lie between 0 and the number of entries, or a column is none of the matrix, or
+///                     there are 2^31 entries or more, or x and y overlap; y is unchanged
 template <class T, class Offset = std::int32_t>
 SEMCACHE_API void spmv(T alpha, const Csr<T, Offset>& a, const T* x, T beta, T* y);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/base/error.hpp>
+#include <semcache/linalg/cut.hpp>
 #include <semcache/policy/spread.hpp>
 
 #include <complex>
@@ -29,6 +30,8 @@ struct Options {
   /// Where the spread is automatic: a device is used if it has work for so many seconds, because one device more costs the host some launches and
   /// transfers.
   double least_seconds = policy::least_seconds_of_device;
+  /// Cuts calls as the program wants, instead of all that is above; empty: the package cuts them.
+  CutFunction cut = {};
 };
 
 /// Returns the options of the next call. Starts the runtime. @throws ConfigurationError  it cannot start. Threads: any.
@@ -36,7 +39,8 @@ struct Options {
 /// Sets them. Threads: any; calls that have begun keep theirs.
 SEMCACHE_API void set_options(const Options& options);
 
-/// What a call would do now. A caller that has another way on one device asks before it calls. Each starts the runtime.
+/// What a call would do now. A caller that has another way on one device asks before it calls. Where the program cuts calls itself, the answer is all
+/// devices. Each starts the runtime.
 /// @throws ConfigurationError  the runtime cannot start. Threads: any.
 /// Returns on how many devices a dense product of so many multiplications of two numbers of type T is computed.
 template <class T>
