@@ -626,6 +626,34 @@ TEST(BlocksUnderAttack, OfAnnouncedPartsStayForTheirKernel) {
   EXPECT_NO_THROW(p.engine().access(b, ByteRange{0, 4 * block}, Access::read)) << "the kernel has been seen";
 }
 
+/// An announcement that fails at any of its calls of the driver leaves the earlier announcements for its kernel as they are.
+TEST(BlocksUnderAttack, AnAnnouncementThatFailsKeepsWhatWasAnnouncedBefore) {
+  int failures = 0;
+  for (std::uint64_t call = 1;; ++call) {
+    Machine::Options o = InBlocks::options(Kind::cuda);
+    o.device.eagerness = 0;  // so the announcement waits for its transfers
+    InBlocks p(o);
+    Memory& a = p.written_by_host(20 * block, 1);
+    Memory& b = p.written_by_host(20 * block, 2);
+    const auto announce = [&] { p.engine().access(a, ByteRange{block, 4 * block}, Access::read_write); };  // also some of the same bytes
+    p.engine().access(a, ByteRange{0, 2 * block}, Access::read);
+    p.device().fail_call(call, FakeDevice::call_all);
+    try {
+      announce();
+    } catch (const std::exception&) {
+      ++failures;
+      announce();
+    }
+    const bool done = p.device().failure_pending();
+    p.device().fail_call(0, FakeDevice::call_all);
+    EXPECT_THROW(p.engine().access(b, ByteRange{0, 5 * block}, Access::read), OutOfMemory) << "call " << call;
+    EXPECT_TRUE(a.blocks.mapped(ByteRange{0, 4 * block})) << "call " << call;
+    raw_kernel(p, a, {0, 4 * block}, 0);
+    if (done) break;
+  }
+  EXPECT_GE(failures, 3);
+}
+
 /// The same with content of `a` that must be written back: the announcement of `a` goes on to hold.
 TEST(BlocksUnderAttack, AnAnnouncementHoldsAlthoughOtherBlocksAreWrittenBack) {
   InBlocks p;

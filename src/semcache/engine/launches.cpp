@@ -219,15 +219,7 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
     }
     projection_.project_later(m);  // all program queues may be ordered behind the transfers now
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    Memory& m = *operands[i].memory;
-    m.pins.fetch_add(1);
-    const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
-    if (!parts.has(m)) m.note_recent(ByteRange{0, m.bytes}, now);
-    for (const Requirement& part : parts) {
-      if (part.memory == &m) m.note_recent(in_memory(part), now);
-    }
-  }
+  for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_add(1);
   try {
     for (std::size_t i = 0; queue == unknown_queue && i < count; ++i) {
       Memory& m = *operands[i].memory;
@@ -236,6 +228,15 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
   } catch (...) {
     unpin(t, operands, count);  // I9
     throw;
+  }
+  // Nothing fails any more. Earlier announcements of parts hold as long as no use is noted, and the kernel that they are for is still to come.
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
+    if (!parts.has(m)) m.note_recent(ByteRange{0, m.bytes}, now);
+    for (const Requirement& part : parts) {
+      if (part.memory == &m) m.note_recent(in_memory(part), now);
+    }
   }
   if (s_.options.check) projection_.open_for_launch(operands, count);
 }
