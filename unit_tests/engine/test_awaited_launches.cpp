@@ -37,6 +37,10 @@ struct Arrival {
 };
 
 struct AwaitedLaunches : testing::Test {
+  /// A stream is ordered behind what is under way when it is made known, so both are known before messages come.
+  AwaitedLaunches() {
+    for (void* stream : {stream_a, stream_b}) (void)p.queue(stream);
+  }
   Program p;
   Memory& d = p.on_device(size);
   Memory& other = p.on_device(size);
