@@ -7,6 +7,7 @@
 #include <fakes/fake_platform.hpp>
 #include <semcache/engine/engine.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -38,7 +39,7 @@ class Machine {
 
   Machine(Options options, Failure fail) : fail_(std::move(fail)) {
     if (options.engine.surroundings == nullptr) options.engine.surroundings = &others_;
-    options.device.page_bytes = options.platform.page_bytes;
+    options.device.page_bytes = std::min(options.platform.page_bytes, options.device.granularity_bytes);
     auto device = std::make_unique<FakeDevice>(options.device, fail_);
     auto platform = std::make_unique<FakePlatform>(options.platform, fail_);
     device_ = device.get();

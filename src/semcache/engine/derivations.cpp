@@ -202,7 +202,7 @@ void Derivations::note_computed(Derivation& d, double seconds_to_make) {
                                       "it before it is there. End the launch first");
   d.watch = std::make_unique<directory::Watch>(s_.directory, s_.directory.wanted(place.datum).extents(place.positions()));
   d.changes = s_.directory.changes(place.datum);
-  for (Memory* m : d.places) m->seconds_to_make = seconds_to_make;
+  for (Memory* m : d.places) m->seconds_to_make = static_cast<float>(seconds_to_make);
   // Numbers come back where content is copied back, so it does not suffice that they are the same as before.
   const auto unchanged = [this](const Derivation::Input& input) {
     return !input.array.freed() && s_.directory.changes(input.array.memory->datum) == input.changes;

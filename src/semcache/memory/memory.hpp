@@ -63,6 +63,8 @@ struct alignas(64) Memory {
   std::atomic<std::uint32_t> incarnation{0};
   /// The elements may be or contain views: a view of such a type was seen, or the program has filled the array itself.
   std::atomic<bool> holds_handles{false};
+  bool used_unseen = false;       ///< a kernel whose end is not known may use it, so it stays reachable (SEMCACHE_CHECK)
+  bool ordered = false;           ///< tasks use the array itself: the engine orders kernels that use it (`Launches::begin_launch`)
   std::atomic<std::uint64_t> recently{0};                  ///< the engine's clock at the last use, for eviction
   timeline::Uses uses;
   std::atomic<DeviceSet> unknown_on{0};  ///< the devices whose unknown work may use it
@@ -70,12 +72,12 @@ struct alignas(64) Memory {
 
   SlotId slot;
   DatumId datum;  ///< invalid for a snapshot
+  float seconds_to_make = 0;  ///< of a derived value: about so long it takes to compute it
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
   /// The positions of which it has memory, for a part of an array and for a saved copy; the memory has the columns side by side. Empty: as
   /// many as it has bytes, from 0 on.
   Region layout;
-  double seconds_to_make = 0;        ///< of a derived value: about so long it takes to compute it
   std::uint64_t snapshot_bytes = 0;  ///< of a saved copy on a device: the bytes that are mapped, or were asked for when it was made
   std::uint64_t reserved_bytes = 0;  ///< of address space, with at least header_gap_bytes behind the data
   trace::LabelId label;
@@ -140,9 +142,7 @@ struct alignas(64) Memory {
   std::atomic<std::uint32_t> awaited{0};
   bool listed = false;            ///< in `State::listed`: any launch outside `semcache::Exec` may use it
   bool reported_unreachable = false;  ///< a message has been written that a GPU cannot reach this host side
-  std::uint32_t launches = 0;     ///< launches under way that use it; counted under SEMCACHE_CHECK only
-  bool used_unseen = false;       ///< a kernel whose end is not known may use it, so it stays reachable (SEMCACHE_CHECK)
-  bool ordered = false;           ///< tasks use the array itself: the engine orders kernels that use it (`Launches::begin_launch`)
+  std::uint16_t launches = 0;     ///< launches under way that use it; counted under SEMCACHE_CHECK only
   std::uint64_t asked_end = 0;    ///< host memory: the host has asked for all bytes before this, in consecutive pieces
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
