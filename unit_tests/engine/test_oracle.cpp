@@ -80,24 +80,24 @@ TEST(Oracle, WriteBackWithFailures) {
 TEST(Oracle, EveryCallFailsInTurn) {
   Oracle::Options o;
   o.failures = Oracle::Failures::in_turn;
-  run(o, "in turn", moves_per_case() / 8);
+  run(o, "in turn", moves_per_case() / 12);
   o.check_writes = true;
   o.registers_host = false;
-  run(o, "in turn, staged", moves_per_case() / 8);
+  run(o, "in turn, staged", moves_per_case() / 12);
 }
 
 TEST(Oracle, EveryCallFailsInTurnWithoutTheProtocol) {
   Oracle::Options o;
   o.failures = Oracle::Failures::in_turn;
   o.protocol = engine::Protocol::off;
-  run(o, "in turn, off", moves_per_case() / 8);
+  run(o, "in turn, off", moves_per_case() / 12);
 }
 
 TEST(Oracle, EveryCallFailsInTurnOfAnEmulatedDevice) {
   Oracle::Options o;
   o.failures = Oracle::Failures::in_turn;
   o.emulated = true;
-  run(o, "in turn, emulated", moves_per_case() / 8);
+  run(o, "in turn, emulated", moves_per_case() / 12);
 }
 
 TEST(Oracle, PlentyOfDeviceMemory) {
@@ -122,7 +122,7 @@ TEST(Oracle, AdoptedMemoryWhereEveryCallFailsInTurn) {
   Oracle::Options o;
   o.adopts = true;
   o.failures = Oracle::Failures::in_turn;
-  run(o, "adopted, in turn", moves_per_case() / 16);
+  run(o, "adopted, in turn", moves_per_case() / 24);
 }
 
 TEST(Oracle, AdoptedMemoryOnSeveralDevices) {
@@ -139,7 +139,7 @@ TEST(Oracle, AdoptedMemoryOnSeveralDevices) {
   run(o, "adopted, three devices, no peer access, failures", moves_per_case() / 4);
   o.devices = 2;
   o.failures = Oracle::Failures::in_turn;
-  run(o, "adopted, two devices, in turn", moves_per_case() / 16);
+  run(o, "adopted, two devices, in turn", moves_per_case() / 24);
 }
 
 TEST(Oracle, EmulatedAdoptedMemory) {
@@ -241,9 +241,9 @@ TEST(Oracle, EveryCallFailsInTurnOnTwoDevices) {
   Oracle::Options o;
   o.devices = 2;
   o.failures = Oracle::Failures::in_turn;
-  run(o, "in turn, two devices", moves_per_case() / 8);
+  run(o, "in turn, two devices", moves_per_case() / 12);
   o.peer_access = false;
-  run(o, "in turn, apart", moves_per_case() / 8);
+  run(o, "in turn, apart", moves_per_case() / 12);
 }
 
 /// Half of the moves: each of them is repeated after each of its calls, of which four devices have more.
@@ -251,7 +251,7 @@ TEST(Oracle, EveryCallFailsInTurnOnFourDevices) {
   Oracle::Options o;
   o.devices = 4;
   o.failures = Oracle::Failures::in_turn;
-  run(o, "in turn, four devices", moves_per_case() / 16);
+  run(o, "in turn, four devices", moves_per_case() / 24);
 }
 
 TEST(Oracle, EmulatedDevices) {
