@@ -217,11 +217,13 @@ bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
   const DatumId datum = slots_[slot.value].datum;
   const std::int64_t here = displacement(piece.begin, ref);
   for (const Use& u : v.holders) {
-    if ((u.owner == slot.value && u.delta == here) || !u.may_have(offsets.hull())) continue;
+    if (!u.may_have(offsets.hull())) continue;
+    if (u.owner == slot.value && u.delta == here) continue;
     if (matches(slots_[u.owner].held, u.delta, ref.id, offsets)) return false;
   }
   for (const Use& u : v.wanters) {
-    if ((u.owner == datum.value && u.delta == here) || !u.may_have(offsets.hull())) continue;
+    if (!u.may_have(offsets.hull())) continue;
+    if (u.owner == datum.value && u.delta == here) continue;
     if (matches(data_[u.owner].wanted, u.delta, ref.id, offsets)) return false;
   }
   return true;
@@ -401,7 +403,8 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, bas
     }
     for (const Use& u : v.holders) {
       if (wanted.empty()) break;
-      if (!u.may_have(offsets.hull()) || (u.owner != slot.value && slots_[u.owner].changing)) continue;
+      if (!u.may_have(offsets.hull())) continue;
+      if (u.owner != slot.value && slots_[u.owner].changing) continue;
       for_each_match(slots_[u.owner].held, u.delta, ref.id, offsets, [&](const Region& at) {
         base::Vector<Piece> parts{{at}};
         if (u.owner == slot.value) subtract(parts, range);
