@@ -169,7 +169,7 @@ TEST(Oracle, Check) {
   run(o, "check", moves_per_case());
 }
 
-/// And device memory is inaccessible outside launches and announced uses, which the fake device enforces.
+/// And an array in device memory is accessible to launches and announced uses of it alone, which the fake device enforces.
 TEST(Oracle, CheckEmulated) {
   Oracle::Options o;
   o.check = true;
