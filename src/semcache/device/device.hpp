@@ -85,8 +85,8 @@ class Device {
   virtual void map_same(std::byte* address, std::byte* of, std::uint64_t bytes) = 0;
   /// Undoes exactly one earlier `map` or `map_same`. The caller has ordered all uses before it. The addresses stay reserved.
   virtual void unmap(std::byte* address, std::uint64_t bytes) noexcept = 0;
-  /// Makes mapped pages of emulated devices inaccessible, but to launches that have captured their array (SEMCACHE_CHECK=1), or accessible again. Other devices
-  /// ignore it.
+  /// Makes mapped pages of emulated devices inaccessible, but to launches that have captured their array (SEMCACHE_CHECK=1), or accessible
+  /// again. Other devices ignore it.
   virtual void set_accessible(std::byte* /*address*/, std::uint64_t /*bytes*/, bool /*accessible*/) noexcept {}
 
   // --- several devices ---------------------------------------------------------------------------------------------
