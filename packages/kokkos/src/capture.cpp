@@ -22,10 +22,11 @@ std::uintptr_t word_at(const unsigned char* bytes) noexcept {
 /// True for words that may be addresses. Extents and other small numbers are not.
 class LooksLikePointer {
  public:
+  explicit LooksLikePointer(std::uintptr_t lowest = runtime::lowest_pointer()) noexcept : lowest_(lowest) {}
   bool operator()(std::uintptr_t word) const noexcept { return word - lowest_ < base::end_of_addresses - lowest_; }
 
  private:
-  std::uintptr_t lowest_ = runtime::lowest_pointer();
+  std::uintptr_t lowest_;
 };
 
 /// Gives threads numbers and tells which of them have ended. A number contains a place in a table, in which the thread enters its
@@ -35,40 +36,41 @@ class ThreadNumbers {
  public:
   /// Returns this thread's number; 0 if there are too many threads, or if this one is about to end.
   static std::uint64_t mine() noexcept {
-    if (mine_ == 0) enter();
-    return mine_ == left ? 0 : mine_;
+    if (__builtin_expect(detail::thread_number == 0, 0)) enter();
+    return detail::thread_number == left ? 0 : detail::thread_number;
   }
   static bool has_ended(std::uint64_t number) noexcept {
     return places_[number % places].load(std::memory_order_acquire) != number;
   }
 
+  [[gnu::cold, gnu::noinline]] static void enter() noexcept;
+
  private:
   static constexpr std::uint64_t places = 1024, left = ~std::uint64_t{0};
   struct Leave {
     ~Leave() {
-      places_[mine_ % places].store(0, std::memory_order_release);
-      mine_ = left;
+      places_[detail::thread_number % places].store(0, std::memory_order_release);
+      detail::thread_number = left;
     }
     void touch() noexcept {}
   };
 
-  [[gnu::noinline]] static void enter() noexcept {
-    for (std::uint64_t place = 0; place < places; ++place) {
-      std::uint64_t nobody = 0;
-      const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed) * places + place;
-      if (!places_[place].compare_exchange_strong(nobody, number)) continue;
-      mine_ = number;
-      thread_local Leave leave;
-      leave.touch();
-      return;
-    }
-    mine_ = left;
-  }
-
   static inline std::atomic<std::uint64_t> places_[places];
   static inline std::atomic<std::uint64_t> next_{1};
-  static inline __thread std::uint64_t mine_ = 0;
 };
+
+void ThreadNumbers::enter() noexcept {
+  for (std::uint64_t place = 0; place < places; ++place) {
+    std::uint64_t nobody = 0;
+    const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed) * places + place;
+    if (!places_[place].compare_exchange_strong(nobody, number)) continue;
+    detail::thread_number = number;
+    thread_local Leave leave;
+    leave.touch();
+    return;
+  }
+  detail::thread_number = left;
+}
 
 /// A buffer for words: few lie in the object itself, many on the heap. Ends the process if the host has no memory.
 class Words {
@@ -97,12 +99,9 @@ bool hold_pointers(const std::uintptr_t* words, std::size_t count) noexcept {
 
 __thread CaptureList* open_capture_list = nullptr;
 
-CaptureList::CaptureList() noexcept : outer_(open_capture_list) { open_capture_list = this; }
+__thread std::uint64_t detail::thread_number = 0;
 
-CaptureList::~CaptureList() {
-  if (open_capture_list == this) open_capture_list = outer_;
-  if (captures_ != inline_captures_) std::free(captures_);
-}
+void CaptureList::free_captures() noexcept { std::free(captures_); }
 
 bool CaptureMemo::belongs_to(std::uint64_t thread) noexcept {
   std::uint64_t known = owner.load(std::memory_order_relaxed);
@@ -112,7 +111,7 @@ bool CaptureMemo::belongs_to(std::uint64_t thread) noexcept {
 
 bool CaptureMemo::fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept {
   if (count == 0) return false;
-  const LooksLikePointer looks_like_pointer;
+  const LooksLikePointer looks_like_pointer(lowest_pointer);
   for (std::size_t i = 0; i < words; ++i) {
     const std::uintptr_t now = word_at(static_cast<const unsigned char*>(functor) + i * word_bytes);
     if ((handles >> i & 1) != 0 ? now != word[i] : looks_like_pointer(now)) return false;
@@ -120,7 +119,7 @@ bool CaptureMemo::fits(const std::uintptr_t* word, const void* functor, std::siz
   return runtime::are_current(operands, count, epoch);
 }
 
-std::size_t detail::memo_of_this_thread() noexcept { return ThreadNumbers::mine() % CaptureMemo::most_threads; }
+void detail::give_number() noexcept { ThreadNumbers::enter(); }
 
 bool CaptureList::remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept {
   if (!memo.belongs_to(ThreadNumbers::mine())) return false;
@@ -142,6 +141,7 @@ bool CaptureList::remembers(CaptureMemo& memo, std::uintptr_t* word, const void*
 void CaptureList::begin_memo(CaptureMemo& memo, const void* functor) noexcept {
   memo.count = 0;
   memo.epoch = runtime::epoch();
+  memo.lowest_pointer = runtime::lowest_pointer();
   written_ = ++memo.written;
   memo_ = &memo;
   thread_ = ThreadNumbers::mine();
@@ -149,8 +149,8 @@ void CaptureList::begin_memo(CaptureMemo& memo, const void* functor) noexcept {
   described_ = true;
 }
 
-void CaptureList::remember(const runtime::Launch& launch) const noexcept {
-  if (memo_ == nullptr || thread_ != ThreadNumbers::mine() || memo_->written != written_) return;
+void CaptureList::write_memo(const runtime::Launch& launch) const noexcept {
+  if (thread_ != ThreadNumbers::mine() || memo_->written != written_) return;
   // Results are no part of the functor, so a closure that has some (count_ > recorded_) is not remembered.
   if (!described_ || count_ != recorded_ || !launch.follows_from_captures()) return;
   memo_->handles = 0;
@@ -226,13 +226,6 @@ void CaptureList::read_shapes() noexcept {
 
 std::size_t CaptureList::position_of(const runtime::Capture& capture) const noexcept {
   return static_cast<std::size_t>(static_cast<const unsigned char*>(capture.handle) - image_);
-}
-
-void CaptureList::close() noexcept {
-  if (open_capture_list != this) return;
-  open_capture_list = outer_;
-  recording_ = Recording::off;
-  recorded_ = count_;
 }
 
 void* detail::blank(void* memory, std::size_t bytes) noexcept { return std::memset(memory, 0, bytes); }

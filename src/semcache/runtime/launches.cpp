@@ -250,6 +250,17 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   }
 }
 
+/// Adds captures that were not known. @return whether one of them may lead anywhere
+bool Launch::add_further(const Runtime& r, const Capture* captures, std::size_t count) {
+  for (std::size_t c = 0; c < count; ++c) {
+    Memory* m = live_on_device(r, captures[c].pointer);
+    if (m == nullptr) continue;
+    add({m, captures[c].writable});
+    if (captures[c].holds_handles || m->holds_handles.load(std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
 Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
                std::uint64_t epoch, const Capture* captures, std::size_t count)
     : Holding(inline_), queue_(queue) {
@@ -262,19 +273,14 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
     const KnownOperand& k = known[i];
     const Memory* const m = k.memory;
     unknown = m->incarnation.load(std::memory_order_relaxed) != k.incarnation || m->holds_handles.load(std::memory_order_relaxed);
-    if (k.repeats) {
+    if (__builtin_expect(k.repeats, 0)) {
       add({k.memory, k.writable});
     } else {
       append({k.memory, k.writable});
     }
   }
-  for (std::size_t c = 0; c < count && !unknown; ++c) {
-    Memory* m = live_on_device(r, captures[c].pointer);
-    if (m == nullptr) continue;
-    add({m, captures[c].writable});
-    unknown = captures[c].holds_handles || m->holds_handles.load(std::memory_order_relaxed);
-  }
-  if (unknown) {
+  if (__builtin_expect(count != 0 && !unknown, 0)) unknown = add_further(r, captures, count);
+  if (__builtin_expect(unknown, 0)) {
     begin_unknown(name, [] { return std::string("an array that it captured was freed before the launch, or holds views"); });
   } else {
     begin(name);

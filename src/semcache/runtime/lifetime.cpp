@@ -184,7 +184,7 @@ void at_exit() {
 
 Presence::Presence() noexcept {
   // The runtime's own threads end with it: they are not kept out, also where a preloaded library asks about their I/O.
-  if (platform::begin_call() > 0 || platform::inside_runtime()) return;
+  if (platform::begin_call() > 0 || !ending.load() || platform::inside_runtime()) return;
   while (ending.load() && !forked.load(std::memory_order_relaxed)) {
     platform::end_call();
     timeline::wait_a_moment();

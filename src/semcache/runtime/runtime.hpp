@@ -537,6 +537,7 @@ class SEMCACHE_API Launch : Holding {
   void grow(std::size_t capacity);
   /// Adds an operand, or joins it with one of the same memory.
   void add(engine::Operand operand);
+  [[gnu::cold]] bool add_further(const Runtime& runtime, const Capture* captures, std::size_t count);
   /// Adds an operand of memory that none has. @pre there is room
   void append(engine::Operand operand) noexcept;
   /// Pins the operands and makes them valid. @param name  the kernel's name, for messages; nullptr: a library's routine

@@ -47,6 +47,7 @@ struct alignas(64) CaptureMemo {
   std::atomic<std::uint64_t> owner;  ///< number of the thread; 0: no owner yet
   std::uint64_t handles;           ///< bit i: word i of the functor belongs to a handle
   std::uint64_t epoch;             ///< of the runtime that knows the operands
+  std::uintptr_t lowest_pointer;   ///< in that runtime
   std::uint32_t written;  ///< how often the memo has been begun
   std::uint32_t count;    ///< of operands, one for each capture; 0: the memo holds for no functor
   runtime::KnownOperand operands[most_operands];
@@ -59,8 +60,14 @@ struct alignas(64) CaptureMemo {
 };
 
 namespace detail {
+/// The calling thread's number for memos (`ThreadNumbers` in capture.cpp); 0: it has none yet.
+extern SEMCACHE_API __thread std::uint64_t thread_number;
+[[gnu::cold]] SEMCACHE_API void give_number() noexcept;
 /// Returns which of a functor type's memos the calling thread may have.
-[[nodiscard, gnu::hot]] SEMCACHE_API std::size_t memo_of_this_thread() noexcept;
+[[nodiscard]] inline std::size_t memo_of_this_thread() noexcept {
+  if (__builtin_expect(thread_number == 0, 0)) give_number();
+  return thread_number % CaptureMemo::most_threads;
+}
 }  // namespace detail
 
 /// A memo and the words of the functor that it was made of.
@@ -169,8 +176,11 @@ struct FunctorAndReducer {
 /// Threads: only the constructing thread fills the list; afterwards it is read-only.
 class SEMCACHE_API CaptureList {
  public:
-  [[gnu::hot]] CaptureList() noexcept;
-  [[gnu::hot]] ~CaptureList();
+  CaptureList() noexcept : outer_(open_capture_list) { open_capture_list = this; }
+  ~CaptureList() {
+    if (open_capture_list == this) open_capture_list = outer_;
+    if (captures_ != inline_captures_) free_captures();
+  }
   CaptureList(const CaptureList&) = delete;
   CaptureList& operator=(const CaptureList&) = delete;
 
@@ -203,7 +213,12 @@ class SEMCACHE_API CaptureList {
   }
 
   /// Ends the recording. Idempotent.
-  [[gnu::hot]] void close() noexcept;
+  void close() noexcept {
+    if (open_capture_list != this) return;
+    open_capture_list = outer_;
+    recording_ = Recording::off;
+    recorded_ = count_;
+  }
 
   /// Adds an array that no handle recorded: a result, or a view of a KnownFunctor.
   void add(const void* pointer, const runtime::HandleType* type, bool writable, bool holds_handles) noexcept {
@@ -254,7 +269,9 @@ class SEMCACHE_API CaptureList {
     return runtime::Launch(queue, name, captures_, count_, leads_.get());
   }
   /// Keeps the captures for the next functor of this type, if its words describe them and `launch` used no other arrays.
-  [[gnu::hot]] void remember(const runtime::Launch& launch) const noexcept;
+  void remember(const runtime::Launch& launch) const noexcept {
+    if (__builtin_expect(memo_ != nullptr, 0)) write_memo(launch);
+  }
 
  private:
   static constexpr std::size_t inline_captures = 8;
@@ -302,6 +319,8 @@ class SEMCACHE_API CaptureList {
     return false;
   }
   void begin_memo(CaptureMemo& memo, const void* functor) noexcept;
+  [[gnu::cold]] void write_memo(const runtime::Launch& launch) const noexcept;
+  [[gnu::cold]] void free_captures() noexcept;
   void* blank(void* memory, std::size_t bytes) noexcept;
   /// Searches the picture for pointers that belong to no handle, and follows them.
   /// @param host_copy  position of nvcc's pointer in the picture; the picture's size if there is none
