@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/error.hpp>
+#include <semcache/base/room.hpp>
 #include <semcache/memory/host_memory.hpp>
 
 #include <algorithm>
@@ -61,7 +62,7 @@ void HostMemory::place(Memory& m, const char* label) {
   const auto at = allocate(m, page, page);
   if (!at) throw_exhausted(label, m.bytes);
   if (!make_usable(*at + m.reserved_bytes)) {
-    release(m.bytes, {*at, *at + m.reserved_bytes});
+    Arena::release(m.bytes, {*at, *at + m.reserved_bytes});
     throw SystemError("the system refuses " + std::to_string(m.bytes) + " bytes for the host array '" + label +
                       "'. Free mirrors that are no longer used, or raise the limit on mappings (vm.max_map_count) or, where "
                       "vm.overcommit_memory is 2, on memory (vm.overcommit_ratio).");
@@ -71,13 +72,35 @@ void HostMemory::place(Memory& m, const char* label) {
 }
 
 void HostMemory::give_back(Memory& m, directory::Content content) noexcept {
-  if (content != directory::Content::zeros) platform_.discard(m.address, m.pages.size());
+  bool full = content != directory::Content::zeros && m.pages.size() >= least_full;
+  try {
+    if (full) base::make_room(full_, 1);
+  } catch (const std::bad_alloc&) {
+    full = false;
+  }
+  if (!full && content != directory::Content::zeros) platform_.discard(m.address, m.pages.size());
   forget(m);
   const std::uint64_t at = range_of(m).begin;
-  const ByteRange place{at, at + m.reserved_bytes};
-  if (open_for_next(m.address, m.pages)) return release(m.bytes, place);
+  Withheld place{m.address, {at, at + m.reserved_bytes}, m.bytes, std::move(m.pages)};
+  if (full) {
+    full_.push_back(std::move(place));
+  } else {
+    release_or_withhold(std::move(place));
+  }
+}
+
+void HostMemory::discard(const base::Vector<Withheld>& full) const noexcept {
+  for (const Withheld& w : full) platform_.discard(w.address, w.pages.size());
+}
+
+void HostMemory::release(base::Vector<Withheld> emptied) noexcept {
+  for (Withheld& w : emptied) release_or_withhold(std::move(w));
+}
+
+void HostMemory::release_or_withhold(Withheld w) noexcept {
+  if (open_for_next(w.address, w.pages)) return Arena::release(w.bytes, w.place);
   try {
-    withheld_.push_back({m.address, place, m.bytes, std::move(m.pages)});
+    withheld_.push_back(std::move(w));
   } catch (const std::bad_alloc&) {
     // The addresses are lost, which has no other consequence.
   }
@@ -98,7 +121,7 @@ bool HostMemory::open_for_next(std::byte* address, const directory::BasicExtentM
 void HostMemory::release_withheld() noexcept {
   const auto opened = [this](const Withheld& w) {
     if (!open_for_next(w.address, w.pages)) return false;
-    release(w.bytes, w.place);
+    Arena::release(w.bytes, w.place);
     return true;
   };
   withheld_.erase(std::remove_if(withheld_.begin(), withheld_.end(), opened), withheld_.end());

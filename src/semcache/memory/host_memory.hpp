@@ -38,14 +38,24 @@ class HostMemory : Arena {
   /// @param content  `zeros`: nothing has been put into the pages, so they need not be emptied for the next owner
   void give_back(Memory& m, directory::Content content) noexcept;
 
- private:
-  /// Addresses that are withheld because their pages could not be opened.
+  /// Addresses that no array has, and that none may get yet.
   struct Withheld {
     std::byte* address;
     ByteRange place;
-    std::uint64_t bytes;  ///< of the array
+    std::uint64_t bytes;  ///< of the array that had them
     directory::BasicExtentMap<PageState> pages;
   };
+  /// The places of large arrays that were given back, which are not emptied yet because that takes long (a millisecond for some megabytes of small
+  /// pages). Their owner calls `discard`, for which it needs no lock, and then `release`.
+  [[nodiscard]] bool has_full() const noexcept { return !full_.empty(); }
+  [[nodiscard]] base::Vector<Withheld> take_full() noexcept { return std::exchange(full_, {}); }
+  void discard(const base::Vector<Withheld>& full) const noexcept;
+  void release(base::Vector<Withheld> emptied) noexcept;
+
+ private:
+  /// What is smaller is emptied at once.
+  static constexpr std::uint64_t least_full = std::uint64_t{1} << 20;
+  void release_or_withhold(Withheld place) noexcept;
   [[noreturn]] void throw_exhausted(const char* label, std::uint64_t bytes) const;
   [[nodiscard]] bool make_usable(std::uint64_t end) noexcept;
   [[nodiscard]] bool open_for_next(std::byte* address, const directory::BasicExtentMap<PageState>& pages) noexcept;
@@ -55,7 +65,8 @@ class HostMemory : Arena {
   Mappings& mappings_;
   const platform::Protection untouched_;
   std::uint64_t usable_end_ = 0;  ///< pages behind it are inaccessible, and the system charges no memory for them
-  base::Vector<Withheld> withheld_;
+  base::Vector<Withheld> withheld_;  ///< their pages could not be opened
+  base::Vector<Withheld> full_;
 };
 
 }  // namespace semcache::memory
