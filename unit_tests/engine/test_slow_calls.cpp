@@ -95,6 +95,44 @@ TEST(SlowCalls, AdoptingAndReleasing) {
   EXPECT_GT(calls.seen(), 1u);
 }
 
+/// A mirror whose pages take long to give back to the system.
+TEST(SlowCalls, FreeingALargeMirror) {
+  Machine::Options o = gpu();
+  o.device.arena_bytes = o.platform.arena_bytes = 64u << 20;
+  Program p(o);
+  Memory& m = p.on_host(4 << 20);
+  p.host_write(m, m.all(), 1);
+  const SlowCalls calls(p);
+  p.free(m);
+  EXPECT_EQ(text_of(calls.with_lock()), "");
+  EXPECT_GE(calls.seen(), 1u) << "the pages were not given back";
+  const Memory& next = p.on_host(4 << 20);
+  const Bytes zeros(next.bytes);
+  Bytes seen(next.bytes, std::byte{1});
+  p.host_read(next, next.all(), seen.data());
+  EXPECT_EQ(seen, zeros) << "an earlier array's content";
+}
+
+/// More transfers in one attempt than there are idle events.
+TEST(SlowCalls, ALaunchOnManyStaleArrays) {
+  constexpr std::size_t many = 300;
+  Machine::Options o = gpu();
+  o.device.arena_bytes = o.platform.arena_bytes = 64u << 20;
+  o.engine.device_memory_bytes = 48u << 20;
+  Program p(o);
+  std::vector<engine::Operand> operands;
+  for (std::size_t i = 0; i < many; ++i) {
+    Memory& d = p.on_device(page);
+    p.host_write(p.on_host(page, &d), d.all(), i);
+    operands.push_back({&d, false});
+  }
+  const engine::QueueIndex q = p.queue(stream);
+  const SlowCalls calls(p);
+  (void)p.engine().launches.begin_launch(q, operands.data(), many);
+  (void)p.engine().launches.end_launch(q, operands.data(), many, all_devices);
+  EXPECT_EQ(text_of(calls.with_lock()), "");
+}
+
 /// More staging memory, and more memory of saved copies, than is kept.
 TEST(SlowCalls, GivingBackWhatIsNotKept) {
   constexpr std::uint64_t large = 1 << 20;

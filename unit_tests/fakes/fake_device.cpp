@@ -419,7 +419,28 @@ void FakeWorld::join(Clock& into, const Clock& from) {
   for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
+void FakePeer::keep_idle_events(std::size_t count) noexcept {
+  if (!world_.fill_idle_events(index_, count)) return;
+  world_.takes_long("make events");  // behind the change, because another call may come meanwhile
+}
+
+bool FakePeer::lacks_events() const noexcept { return world_.idle_events(index_) < few_events; }
+
+bool FakeWorld::fill_idle_events(std::uint32_t device, std::size_t count) {
+  const Lock lock(mutex_);
+  std::size_t& idle = parts_[device].idle_events;
+  const bool some = idle < count;
+  idle = std::max(idle, count);
+  return some;
+}
+
+std::size_t FakeWorld::idle_events(std::uint32_t device) const {
+  const Lock lock(mutex_);
+  return parts_[device].idle_events;
+}
+
 EventId FakePeer::record(QueueId queue) {
+  if (world_.idle_events(index_) == 0) world_.takes_long("make an event");
   const Lock lock(world_.mutex_);
   (void)own(queue);
   return world_.record_on(queue.value);
@@ -429,6 +450,7 @@ EventId FakeWorld::record_on(std::size_t queue) {
   may_fail(call_record, "record", queues_[queue].device);
   const EventId id = next_event_++;
   Queue& q = queues_[queue];
+  if (std::size_t& idle = parts_[q.device].idle_events; idle > 0) --idle;
   Event& e = events_[id];
   e.queue = queue;
   e.device = q.device;
@@ -486,6 +508,7 @@ bool FakePeer::complete(EventId event) {
 
 void FakePeer::synchronize(EventId event) {
   world_.do_meanwhile();
+  world_.takes_long("a wait");
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_synchronize, "synchronize");
   ++world_.questions;
@@ -514,6 +537,7 @@ void FakeWorld::give_back(EventId event) {
     return;
   }
   e->second.released = true;
+  ++parts_[e->second.device].idle_events;
   if (e->second.complete) events_.erase(e);
 }
 
@@ -528,6 +552,7 @@ void FakeWorld::settle_queue(std::size_t queue) {
 
 void FakePeer::synchronize_queue(QueueId queue) {
   world_.do_meanwhile();
+  world_.takes_long("a wait");
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_synchronize, "synchronize_queue");
   ++world_.questions;
@@ -551,6 +576,7 @@ void FakeWorld::synchronize_stream(const Stream& s) {
 
 void FakePeer::synchronize_device() {
   world_.do_meanwhile();
+  world_.takes_long("a wait");
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_synchronize, "synchronize_device");
   for (std::size_t i = 0; i < world_.queues_.size(); ++i) {
@@ -680,7 +706,20 @@ void FakePeer::submit(QueueId queue, FakeWorld::Operation op) {
   world_.submit(queue.value, std::move(op));
 }
 
+void FakeWorld::submits_copy(const std::byte* host) const {
+  const auto lies_in = [host](const auto& ranges, const auto& bytes_of) {
+    const auto behind = ranges.upper_bound(const_cast<std::byte*>(host));
+    return behind != ranges.begin() && host < std::prev(behind)->first + bytes_of(std::prev(behind)->second);
+  };
+  const auto is_page_locked = [&] {
+    const Lock lock(mutex_);
+    return lies_in(staging_, [](const Block& block) { return block.bytes; }) || lies_in(registered_, [](std::uint64_t bytes) { return bytes; });
+  };
+  if (!is_page_locked()) takes_long("a copy of pageable memory");  // drivers return from it when it is done
+}
+
 void FakePeer::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
+  world_.submits_copy(host);
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_copy, "copy_to_device");
   if (bytes == 0) return;
@@ -696,6 +735,7 @@ void FakePeer::copy_to_device(QueueId queue, std::byte* device, const std::byte*
 }
 
 void FakePeer::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
+  world_.submits_copy(host);
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_copy, "copy_from_device");
   if (bytes == 0) return;
@@ -726,8 +766,9 @@ void FakePeer::copy_within_device(QueueId queue, std::byte* to, const std::byte*
 
 void FakePeer::copy_columns(QueueId queue, Direction direction, std::byte* to, std::uint64_t to_pitch, const std::byte* from,
                             std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) {
-  const Lock lock(world_.mutex_);
   const bool from_host = direction == Direction::to_device, to_host = direction == Direction::from_device;
+  if (from_host || to_host) world_.submits_copy(from_host ? from : to);
+  const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_copy, from_host ? "copy_to_device" : to_host ? "copy_from_device" : "copy_within_device");
   if (width == 0 || columns == 0) return;
   if (width > to_pitch || width > from_pitch) world_.fail_("columns that overlap are world_.copied");

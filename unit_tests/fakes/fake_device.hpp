@@ -203,6 +203,7 @@ class FakeWorld {
   struct Part {
     bool told_of_others = false;
     std::vector<std::uint32_t> others;  ///< devices that may use this one's memory
+    std::size_t idle_events = 0;        ///< events that need not be made
   };
   struct Lock {
     explicit Lock(std::recursive_mutex& mutex) : guard(mutex) {}
@@ -229,6 +230,9 @@ class FakeWorld {
   /// Returns the stream's place among the queues; their number if the stream is not known yet.
   [[nodiscard]] std::size_t find_stream(const Stream& s) const;
   device::EventId record_on(std::size_t queue);
+  [[nodiscard]] std::size_t idle_events(std::uint32_t device) const;
+  /// Makes the device's events until so many are idle. @return whether some were missing
+  bool fill_idle_events(std::uint32_t device, std::size_t count);
   void wait_on(std::size_t queue, device::EventId event);
   void give_back(device::EventId event);
   void submit(std::size_t queue, Operation operation);
@@ -247,6 +251,8 @@ class FakeWorld {
     return (a.writes || b.writes) && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
   }
   void expect_no_pending(const std::byte* begin, std::uint64_t bytes, const char* what);
+  /// Notes that a copy from or to this memory of the host is submitted.
+  void submits_copy(const std::byte* host) const;
   void expect_page_locked(const std::byte* host, std::uint64_t bytes);
 
   Options options_;
@@ -319,6 +325,8 @@ class FakePeer : public device::Device {
   [[nodiscard]] QueueId adopt_queue(void* native, std::shared_ptr<void> owner) override;
   void close_queue(QueueId queue) noexcept override;
   [[nodiscard]] device::EventId record(QueueId queue) override;
+  void keep_idle_events(std::size_t count) noexcept override;
+  [[nodiscard]] bool lacks_events() const noexcept override;
   void wait(QueueId queue, device::EventId event) override;
   [[nodiscard]] bool complete(device::EventId event) override;
   void synchronize(device::EventId event) override;

@@ -81,6 +81,7 @@ class FakePlatform final : public platform::Platform {
         bytes % options_.page_bytes != 0) {
       fail_("discard: not whole pages of the arena");
     }
+    if (slow && bytes >= (std::uint64_t{1} << 20)) slow("discard");
     expect_in_place(address, bytes);
     if (watch_) watch_(address, bytes, true);
     std::memset(address, 0, bytes);

@@ -114,6 +114,12 @@ class Device {
   [[nodiscard]] virtual QueueId adopt_queue(void* native, std::shared_ptr<void> owner) = 0;
   virtual void close_queue(QueueId queue) noexcept = 0;
   [[nodiscard]] virtual EventId record(QueueId queue) = 0;
+  /// Makes events until so many are idle, because making one takes long: as many calls of `record` then make none. Never fails; `record` makes
+  /// the events that are missing.
+  virtual void keep_idle_events(std::size_t /*count*/) noexcept {}
+  /// Returns whether so few events are idle that the next steps of an access may have to make some, and `keep_idle_events` would help.
+  [[nodiscard]] virtual bool lacks_events() const noexcept { return false; }
+  static constexpr std::size_t few_events = 8;
   /// Orders later work on `queue` behind `event`, which may be another device's of the same kind. Does not block.
   virtual void wait(QueueId queue, EventId event) = 0;
   [[nodiscard]] virtual bool complete(EventId event) = 0;

@@ -57,6 +57,8 @@ class Arrays : Parts {
   void collect_orphans() noexcept;
   /// Returns a list of the largest live arrays of the device, for messages.
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
+  /// Is host memory of this size that is no mirror page-locked?
+  [[nodiscard]] bool from_pool(std::uint64_t bytes) const noexcept;
   [[nodiscard]] std::uint64_t host_snapshot_bytes() const noexcept { return host_snapshot_bytes_; }
   /// Counts host memory that is no mirror as a saved copy, until it is freed.
   void count_saved_on_host(Memory& memory) noexcept {
@@ -66,11 +68,9 @@ class Arrays : Parts {
 
  private:
   Memory* make_saved_copy(SpaceId space, const Region& saved, trace::LabelId label);
-  /// Smaller memory that is no mirror is ordinary memory, to which the driver copies through its own.
+  /// Smaller memory that is no mirror is ordinary memory, so transfers are staged.
   static constexpr std::uint64_t least_from_pool = std::uint64_t{1} << 20;
   [[nodiscard]] bool flights_have_ended(const Memory& saved) noexcept;
-  /// Is host memory of this size that is no mirror page-locked?
-  [[nodiscard]] bool from_pool(std::uint64_t bytes) const noexcept;
 
   base::Vector<Memory*> free_;  ///< objects that belong to no array now
   std::uint64_t host_snapshot_bytes_ = 0;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/addresses.hpp>
 #include <semcache/engine/copies.hpp>
+#include <semcache/engine/pageable_copies.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -83,19 +84,26 @@ void Copies::copy(void* to, const void* from, Columns what) {
   if (t == nullptr && f == nullptr) {
     const SpaceId to_space = s_.foreign_space_at(to), from_space = s_.foreign_space_at(from);
     const bool on_host = to_space == host_space && from_space == host_space;
-    timeline::Work work;
+    timeline::Work writes, reads;
     // No array is concerned, so the step has a purpose that is not counted.
-    const plan::Step step = copy_of(plan::Purpose::detour, elsewhere(to_space, to, on_host ? nullptr : &work), what.to_pitch,
-                                    elsewhere(from_space, from), what.from_pitch, what.width, what.columns);
+    const plan::Step step = copy_of(plan::Purpose::detour, elsewhere(to_space, to, &writes), what.to_pitch, elsewhere(from_space, from, &reads),
+                                    what.from_pitch, what.width, what.columns);
     if (on_host) {
       step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
         std::memcpy(step.to.address + to_column, step.from.address + from_column, what.width);
       });
       return;
     }
+    if (to_space == host_space || from_space == host_space) {
+      if (pageable_copies_.concern(to_space == host_space ? to : from)) {
+        Transaction transaction(transactions_);
+        return transaction.unlocked([&] { executor_.copy_and_wait(step); });
+      }
+    }
     Transaction transaction(transactions_);
-    executor_.execute(step);
-    return transactions_.complete(transaction, work);
+    return complete_also_if_refused(transaction, reads, [&] {
+      complete_also_if_refused(transaction, writes, [&] { executor_.execute(step); });
+    });
   }
   Transaction transaction(transactions_);
   s_.links.fetch_add(1);
@@ -134,6 +142,19 @@ void Copies::copy(void* to, const void* from, Columns what) {
       copy_now(transaction, *t, to_position + to_at, *f, from_position + from_at, piece);
     });
   }
+}
+
+/// Submits a copy whose end belongs to no array, and waits for it. A copy that is refused is waited for, too, as far as it has been submitted,
+/// because the program may change its memory as soon as the call has failed.
+template <class Submit>
+void Copies::complete_also_if_refused(Transaction& t, const timeline::Work& work, const Submit& submit) {
+  try {
+    submit();
+  } catch (...) {
+    transactions_.complete(t, work);
+    throw;
+  }
+  transactions_.complete(t, work);
 }
 
 /// Waits, before the first piece of a copy, for uses on the host that conflict with a later one (I9).
@@ -485,16 +506,31 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
     source = elsewhere(host_space, buffer.data());
     pitch = what.width;
   }
+  const bool pageable = !to.on_host() && source.space == host_space && pageable_copies_.concern(from);
   t.run([&] {
     s_.expect_not_freed(kept);
-    const Obstacle o = preparation_.meet(to, written.range, written.mode);
-    return o ? o : transfers_.staging_over_host(to.space, source.space, range.size());
+    if (const Obstacle o = preparation_.meet(to, written.range, written.mode)) return o;
+    if (pageable) return pageable_copies_.ready(to, written.range, Mode::writes);
+    return transfers_.staging_over_host(to.space, source.space, range.size());
   });
   transfers_.prepare_written(to, written.range);  // so that noting the write cannot fail
   const plan::Purpose purpose = buffer.empty() ? plan::Purpose::call : plan::Purpose::detour;
-  transfers_.overwrite(to, written.range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
-  transfers_.note_written(to, written.range);
-  transactions_.complete(t, work);  // the program may change the source after the call
+  const plan::Step step = copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns);
+  if (pageable) {
+    try {
+      pageable_copies_.make(t, to, written.range, Mode::writes, step);
+      if (!kept.freed()) transfers_.prepare_written(to, written.range);  // other threads may have taken the room meanwhile
+    } catch (...) {
+      if (!kept.freed()) transfers_.note_refused(to, written.range);
+      throw;
+    }
+    if (!kept.freed()) transfers_.note_written(to, written.range);
+  } else {
+    complete_also_if_refused(t, work, [&] {  // the program may change the source after the call
+      transfers_.overwrite(to, written.range, step);
+      transfers_.note_written(to, written.range);
+    });
+  }
   if (!kept.freed()) shapes_.keep_maps_short(t, to);
 }
 
@@ -504,11 +540,17 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
   timeline::Work work;
   plan::End target = elsewhere(s_.foreign_space_at(to), to, &work);
   const Kept kept(from);
+  const bool pageable = !from.on_host() && target.space == host_space && pageable_copies_.concern(to);
   t.run([&] {
     s_.expect_not_freed(kept);
-    const Obstacle o = preparation_.meet(from, range, Access::read);
-    return o ? o : transfers_.staging_over_host(target.space, from.space, range.size());
+    if (const Obstacle o = preparation_.meet(from, range, Access::read)) return o;
+    if (pageable) return pageable_copies_.ready(from, range, Mode::reads);
+    return transfers_.staging_over_host(target.space, from.space, range.size());
   });
+  if (pageable) {
+    return pageable_copies_.make(
+        t, from, range, Mode::reads, copy_of(plan::Purpose::call, target, what.to_pitch, end_at(from, position), what.from_pitch, what.width, what.columns));
+  }
   std::vector<std::byte> buffer;
   const auto copy = [&](plan::Purpose purpose, const plan::End& there, std::uint64_t there_pitch, const plan::End& here, std::uint64_t here_pitch) {
     executor_.execute(copy_of(purpose, there, there_pitch, here, here_pitch, what.width, what.columns));
@@ -517,11 +559,10 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
     buffer.resize(range.size());
     const plan::End detour = elsewhere(host_space, buffer.data(), nullptr, from.label);
     copy(plan::Purpose::detour, detour, what.width, end_at(from, position), what.from_pitch);
-    copy(plan::Purpose::call, target, what.to_pitch, detour, what.width);
+    complete_also_if_refused(t, work, [&] { copy(plan::Purpose::call, target, what.to_pitch, detour, what.width); });
   } else {
-    copy(plan::Purpose::call, target, what.to_pitch, end_at(from, position), what.from_pitch);
+    complete_also_if_refused(t, work, [&] { copy(plan::Purpose::call, target, what.to_pitch, end_at(from, position), what.from_pitch); });
   }
-  transactions_.complete(t, work);
 }
 
 /// Copies the bytes at the call, even if the destination holds them already (protocol `off`, open mirrors, and the other cases in

@@ -40,6 +40,8 @@ class Copies : Parts {
   template <class Copy>
   void in_pieces(Transaction& transaction, Memory* to, std::uint64_t to_position, Memory* from, std::uint64_t from_position, const Columns& what,
                  const Copy& copy);
+  template <class Submit>
+  void complete_also_if_refused(Transaction& transaction, const timeline::Work& work, const Submit& submit);
   void expect_unused(Transaction& transaction, Memory* to, const Region& there, Memory* from, const Region& here);
   /// Returns the array in which `what`, as a region from `p` on, lies; nullptr if no array is at `p`.
   /// @throws UsageError  it leaves the array, its columns overlap, or what was at `p` has been freed

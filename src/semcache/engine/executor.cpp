@@ -44,15 +44,22 @@ void Executor::note_span(const Step& step, std::uint64_t begin_ns, std::uint32_t
 
 void Executor::execute(Step step) {
   step.over_host = step.kind == Step::Kind::copy && !s_.topology.linked(step.from.space, step.to.space);
-  trace::SpanLog* const log = s_.recorder.span_log();
-  const std::uint64_t begin_ns = log != nullptr ? log->now_ns() : 0;
-  const std::uint32_t cause = log != nullptr ? log->next_cause() : 0;
+  const Began began = begin();
   try {
-    log == nullptr ? carry_out(step) : carry_out_caused(step, cause);
+    s_.recorder.span_log() == nullptr ? carry_out(step) : carry_out_caused(step, began.cause);
   } catch (...) {
-    if (s_.options.observer != nullptr) s_.options.observer->refused(step);
+    refused(step);
     throw;
   }
+  finish(step, began);
+}
+
+Executor::Began Executor::begin() const noexcept {
+  trace::SpanLog* const log = s_.recorder.span_log();
+  return log == nullptr ? Began{0, 0} : Began{log->now_ns(), log->next_cause()};
+}
+
+void Executor::finish(const Step& step, Began began) {
   if (const plan::Counted counted = plan::counted(step); counted.count > 0) {
     const std::uint64_t bytes = step.total_bytes();
     for (std::size_t i = 0; i < counted.count; ++i) {
@@ -68,7 +75,7 @@ void Executor::execute(Step step) {
       }
     }
   }
-  if (log != nullptr) note_span(step, begin_ns, cause);
+  if (s_.recorder.span_log() != nullptr) note_span(step, began.at_ns, began.cause);
   tell(step);
 }
 
@@ -202,6 +209,36 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   });
 }
 
+void Executor::copy_and_wait(const Step& step, Mapped columns) const {
+  const bool to_host = step.to.space == host_space;
+  const DeviceState& d = s_.device_of(to_host ? step.from.space : step.to.space);
+  device::Device& by = *d.device;
+  const auto copy = [&](ByteRange piece) {
+    std::byte* const to = step.to.address + piece.begin;
+    const std::byte* const from = step.from.address + piece.begin;
+    const Direction direction = to_host ? Direction::from_device : Direction::to_device;
+    if (step.columns > 1 && columns == Mapped::together) {
+      by.copy_columns(d.waited_for, direction, to, step.to.pitch, from, step.from.pitch, piece.size(), step.columns);
+    } else {
+      by.device::Device::copy_columns(d.waited_for, direction, to, step.to.pitch, from, step.from.pitch, piece.size(), step.columns);  // one by one
+    }
+  };
+  const auto wait = [&] {  // what was submitted cannot be taken back, so where the queue fails, the device is waited for
+    try {
+      by.synchronize_queue(d.waited_for);
+    } catch (const DeviceError&) {
+      by.synchronize_device();
+    }
+  };
+  try {
+    step.for_each_piece(copy);
+  } catch (...) {
+    wait();
+    throw;
+  }
+  wait();
+}
+
 /// Copies between two devices that do not reach each other, through two staging buffers of the destination's device: while one part
 /// arrives, the next one leaves.
 void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
@@ -252,29 +289,22 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
     flight->work = note(in, to, Mode::writes, step.to);
     if (++flight == flights.end()) flight = flights.begin();
   };
-  try {
-    step.for_each_piece([&](ByteRange piece) {
-      if (piece.empty()) return;
-      const std::uint64_t together = std::max<std::uint64_t>(1, buffer_bytes / piece.size());
-      for (std::uint64_t c = 0; c < step.columns; c += together) {
-        for (std::uint64_t at = piece.begin; at < piece.end; at += buffer_bytes) {
-          copy_part(c * step.to.pitch + at, c * step.from.pitch + at, std::min(buffer_bytes, piece.end - at), std::min(together, step.columns - c));
-        }
+  step.for_each_piece([&](ByteRange piece) {
+    if (piece.empty()) return;
+    const std::uint64_t together = std::max<std::uint64_t>(1, buffer_bytes / piece.size());
+    for (std::uint64_t c = 0; c < step.columns; c += together) {
+      for (std::uint64_t at = piece.begin; at < piece.end; at += buffer_bytes) {
+        copy_part(c * step.to.pitch + at, c * step.from.pitch + at, std::min(buffer_bytes, piece.end - at), std::min(together, step.columns - c));
       }
-    });
-  } catch (...) {
-    // The program may change memory that belongs to no array as soon as the call has failed, so no part may still be under way.
-    if (to == nullptr) s_.queues->wait_for_device_of(in);
-    if (from == nullptr) s_.queues->wait_for_device_of(out);
-    throw;
-  }
+    }
+  });
 }
 
 bool Executor::goes_directly(const Memory& host, const Region& where, Direction direction) const {
   // Drivers read small sources with the processor (up to 24 KiB were seen), so a small source must be accessible to go directly.
   constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
   const bool locked = s_.pages->locked(host, where.hull());
-  if (direction == Direction::from_device) return locked || host.owns_allocation;
+  if (direction == Direction::from_device) return locked;
   const bool other_name = s_.pages->device_name(host, where.begin) != host.address + where.begin;
   return locked && (other_name ? where.width >= surely_by_the_copy_engine : s_.pages->permit(host, where.hull(), platform::Protection::read));
 }
@@ -536,15 +566,14 @@ void Executor::freeze(Memory& m, const Region& where) {
 }
 
 std::uint64_t Executor::digest_of(Memory& m) {
-  const base::TakesTime work;  // it waits for kernels with the lock, for which faults wait
-  DeviceState& d = s_.device_of(m);
-  order_queue(d.within_queue, m, ByteRange{0, m.bytes}, Mode::reads, Behind::all);
+  const base::TakesTime work;  // it computes with the lock, for which faults wait
+  const DeviceState& d = s_.device_of(m);
   std::vector<std::byte> copy;
   if (!permits(m.address, m.bytes, platform::Protection::read)) {
     copy.resize(m.bytes);
     s_.platform->read_behind(copy.data(), m.address, m.bytes);
   }
-  return d.device->digest(s_.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
+  return d.device->digest(d.waited_for.valid() ? d.waited_for : s_.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
 }
 
 std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
@@ -558,9 +587,10 @@ std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
   projection_.set_reachable(m, true);
   const base::AtEnd unreachable([&] { projection_.set_reachable(m, false); });
   if (permits(from, range.size(), platform::Protection::read)) {
-    DeviceState& d = s_.device_of(m);
-    d.device->copy_from_device(s_.queues->id(d.to_host_queue), bytes.data(), from, range.size());
-    s_.queues->wait_for_queue(d.to_host_queue);
+    const DeviceState& d = s_.device_of(m);
+    const QueueId queue = d.waited_for.valid() ? d.waited_for : s_.queues->id(d.to_host_queue);
+    d.device->copy_from_device(queue, bytes.data(), from, range.size());
+    d.device->synchronize_queue(queue);
   } else {
     s_.platform->read_behind(bytes.data(), from, range.size());
   }

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/hazards.hpp>
 
+#include <cstring>
+
 namespace semcache::engine {
 
 Obstacle Hazards::user_of(const TransitBuffer& buffer) const noexcept {
@@ -45,7 +47,7 @@ Obstacle Hazards::busy(Memory& m, const Region& where, Mode mode) {
 Obstacle Hazards::host_uses_of(DatumId datum, const Region& where, Mode mode) const {
   for (const HostPartInUse& use : s_.host_uses) {
     if (use.memory->datum != datum || (mode == Mode::reads && !use.writes)) continue;
-    if (overlap(use.memory->layout, where)) return Obstacle::launches(*use.memory);
+    if (overlap(use.where, where)) return Obstacle::launches(*use.memory);
   }
   return {};
 }
@@ -79,7 +81,12 @@ Obstacle Hazards::land(Flights::iterator flight) {
   if (flight->staging != nullptr) {
     const Region& where = flight->where;
     for (std::uint64_t c = 0; c < where.columns && flight->to_host; ++c) {
-      executor_.write_arrival(*flight->host, where.column(c), flight->staging + c * where.width);
+      const std::byte* const arrived = flight->staging + c * where.width;
+      if (flight->host->owns_allocation) {
+        std::memcpy(flight->host->address + where.column(c).begin, arrived, where.width);
+      } else {
+        executor_.write_arrival(*flight->host, where.column(c), arrived);
+      }
     }
     s_.devices[flight->staging_device]->staging->give(flight->staging, flight->staged_bytes);
   }
@@ -109,11 +116,12 @@ Obstacle Hazards::uses_of(Memory& m) {
   return uses_on(m, [](QueueIndex) { return true; });
 }
 
-Obstacle Hazards::uses_of(const Memory& m, ByteRange where) const noexcept {
-  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_devices(m.unknown_on.load());
+Obstacle Hazards::conflicts_with(const Memory& m, const Region& where, Mode mode) const noexcept {
+  if (unknown_use_pending(m, mode)) return Obstacle::whole_devices(m.unknown_on.load());
   for (QueueIndex q = 1; q < s_.queues->count(); ++q) {
-    std::uint64_t last = s_.last_conflict(m, q, Mode::writes);
+    std::uint64_t last = s_.last_conflict(m, q, mode);
     for (const timeline::PartialUse& use : m.uses.parts()) {
+      if (mode == Mode::reads && use.mode == Mode::reads) continue;
       if (use.queue == q && may_overlap(use.where, where)) last = std::max(last, use.position);
     }
     if (const Obstacle o = not_done({q, last})) return o;

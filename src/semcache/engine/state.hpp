@@ -92,6 +92,7 @@ struct DeviceState {
   std::unique_ptr<DeviceMemory> memory;
   std::unique_ptr<Staging> staging;
   QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
+  QueueId waited_for;  ///< for copies that whoever submits them waits for (`PageableCopies`); invalid where kernels run in the caller's thread
   /// Represents, among the operands of a launch that may use any array, all arrays that need nothing done when that launch
   /// begins. Its pins and uses count for each array that is older than `everything.since`, the time at which the last such launch
   /// began.
@@ -99,6 +100,13 @@ struct DeviceState {
   /// What represents this device's arrays: `everything`, or that of the first device where all devices reach each other, because then
   /// such a launch may use the same arrays whichever device it runs on.
   Memory* represented_by = nullptr;
+
+  DeviceState() = default;
+  DeviceState(const DeviceState&) = delete;
+  DeviceState& operator=(const DeviceState&) = delete;
+  ~DeviceState() {
+    if (waited_for.valid()) device->close_queue(waited_for);
+  }
 };
 
 /// Marks, while it lives, that the calling thread prepares arrays for a launch that the engine does not see and that is not
@@ -146,6 +154,7 @@ struct Kept : Known {
 /// A part on the host (`Lifetimes::allocate_host_part`) with which the host's processor works now.
 struct HostPartInUse {
   Memory* memory;
+  Region where;  ///< of its datum's positions
   bool writes;
 };
 

@@ -10,7 +10,7 @@ Transaction::~Transaction() {
   } else {
     all_.arrays_.collect_orphans();
     all_.end_mappings(*this);
-    all_.give_back_staging(*this);
+    all_.give_back_memory(*this);
     all_.projection_.project();
   }
   for (auto& d : all_.s_.devices) d->memory->forget_refusal();

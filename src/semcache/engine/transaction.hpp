@@ -55,10 +55,16 @@ class Transactions : Parts {
   /// Takes the lock. A thread that serves a fault comes before all others: a mutex goes to whoever runs at the moment, so threads that launch
   /// without a pause would take it from a thread that has to wake up first, again and again.
   void take(std::unique_lock<std::mutex>& lock) const {
+    keep_idle_events();
     if (faults_at_lock_.load(std::memory_order_relaxed) == 0 && lock.try_lock()) return;
     take_in_turn(lock);
   }
   void take_in_turn(std::unique_lock<std::mutex>& lock) const;
+  /// Lets each device have an idle event for each queue before the lock is taken, so that none is made with the lock: between two waits a
+  /// transaction records at most one event behind the newest work of a queue.
+  void keep_idle_events() const noexcept {
+    for (const auto& d : s_.devices) d->device->keep_idle_events(timeline::max_queues);
+  }
   /// @throws SystemError  another thread has the lock, and does not give it up before the patience is over
   [[nodiscard]] std::unique_lock<std::mutex> lock(base::Patience& patience) const;
   void wait(Transaction& transaction, const Obstacle& obstacle);
@@ -79,8 +85,9 @@ class Transactions : Parts {
   /// Lets the driver map and unmap all that is still listed. Where another thread is calling the driver for a device, that thread
   /// tells the driver of the rest as well.
   void end_mappings(Transaction& transaction) noexcept;
-  /// Gives staging memory, and memory of saved copies on the host, back to the driver, as far as it is not kept. The lock is given up meanwhile.
-  void give_back_staging(Transaction& transaction) noexcept;
+  /// Gives staging memory, and memory of saved copies on the host, back to the driver, as far as it is not kept, and the pages of large mirrors
+  /// that were freed back to the system. The lock is given up meanwhile.
+  void give_back_memory(Transaction& transaction) noexcept;
 
   mutable std::mutex mutex_;
   mutable std::atomic<std::uint32_t> faults_at_lock_{0};  ///< threads that serve a fault and wait for the lock
@@ -166,6 +173,7 @@ inline void Transactions::take_in_turn(std::unique_lock<std::mutex>& lock) const
 }
 
 inline std::unique_lock<std::mutex> Transactions::lock(base::Patience& patience) const {
+  keep_idle_events();
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   while (!lock.owns_lock()) {
     if (patience.over()) {

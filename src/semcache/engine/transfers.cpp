@@ -3,6 +3,7 @@
 #include <semcache/engine/transfers.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 namespace semcache::engine {
 
@@ -111,8 +112,14 @@ Obstacle Transfers::staging_over_host(SpaceId to, SpaceId from, std::uint64_t by
   return d.staging->lacking(sizes, buffers) == 0 ? Obstacle() : Obstacle::staging(d.index, part);
 }
 
+Obstacle Transfers::lacking_events() const noexcept {
+  const auto lacks = [](const auto& d) { return d->device->lacks_events(); };
+  return std::any_of(s_.devices.begin(), s_.devices.end(), lacks) ? Obstacle::events() : Obstacle();
+}
+
 Obstacle Transfers::make_fresh(Memory& m, const Region& range, SpaceId first) {
   for (;;) {
+    if (const Obstacle o = lacking_events()) return o;
     Step step = s_.directory.next_fetch(m.slot, range, s_.topology, first);
     if (step.where.empty()) return {};
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
@@ -213,6 +220,7 @@ Obstacle Transfers::save_all(Memory& m, const Region& range, Loss loss, const ba
 }
 
 Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
+  if (const Obstacle o = lacking_events()) return o;
   piece.where = piece.where.some_columns(0, memory::columns_at_one_distance(m, piece.where));
   if (const Obstacle o = hazards_.busy(m, piece.where, Mode::reads)) return o;
   Step step;
@@ -272,6 +280,10 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
     step.to = where == policy::SavePlace::wanter ? same_space : host_side;
     step.where = moved_to(piece.where, piece.wanter_position);
   } else if (where == policy::SavePlace::snapshot_on_host) {
+    const std::uint64_t bytes = saved.size();
+    if (!m.on_host() && !arrays_.from_pool(bytes)) {
+      if (const Obstacle o = staging(s_.device_of(m), &bytes, 1)) return o;
+    }
     if (const Obstacle o = arrays_.new_saved_copy(host_space, saved, m.label, copy)) return o;
   }
   if (copy != nullptr) {
@@ -279,10 +291,12 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
     step.where = saved;
   }
   Memory& to = s_.memory_of(step.to);
-  if (to.on_host() && !m.on_host() && !to.owns_allocation) {  // no save goes from the host to a device
-    step.where = part_before(step.where, s_.pages->chunk_end(step.where.begin));
-    if (const Obstacle o = hazards_.directly_reached(to, step.where)) return o;
-    if (!s_.pages->locked(to, step.where.hull())) step.where = part_of(step.where, Staging::piece_bytes);
+  if (to.on_host() && !m.on_host()) {  // no save goes from the host to a device
+    if (!to.owns_allocation) {  // a saved copy is filled by one step
+      step.where = part_before(step.where, s_.pages->chunk_end(step.where.begin));
+      if (const Obstacle o = hazards_.directly_reached(to, step.where)) return o;
+      if (!s_.pages->locked(to, step.where.hull())) step.where = part_of(step.where, Staging::piece_bytes);
+    }
     if (const Obstacle o = staging_for(m, to, &step.where, 1, Executor::Direction::from_device)) return o;
   }
   ++saves_;
@@ -293,18 +307,17 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
 
 Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, const Region* pieces, std::size_t count,
                                 Executor::Direction direction) {
-  const DeviceState& d = s_.device_of(on_device);
-  if (d.device->kernels_run_in_caller()) return {};
   base::Vector<std::uint64_t> sizes;
-  std::uint64_t bytes = 0;
   for (const Region* piece = pieces; piece != pieces + count; ++piece) {
-    if (executor_.goes_directly(host, *piece, direction)) continue;
-    sizes.push_back(piece->size());
-    bytes += piece->size();
+    if (!executor_.goes_directly(host, *piece, direction)) sizes.push_back(piece->size());
   }
-  if (sizes.empty()) return {};
-  if (const Obstacle o = relieve_staging(d, bytes)) return o;
-  const std::uint64_t lacking = d.staging->lacking(sizes.data(), sizes.size());
+  return staging(s_.device_of(on_device), sizes.data(), sizes.size());
+}
+
+Obstacle Transfers::staging(const DeviceState& d, const std::uint64_t* sizes, std::size_t count) {
+  if (count == 0 || d.device->kernels_run_in_caller()) return {};
+  if (const Obstacle o = relieve_staging(d, std::accumulate(sizes, sizes + count, std::uint64_t{0}))) return o;
+  const std::uint64_t lacking = d.staging->lacking(sizes, count);
   return lacking == 0 ? Obstacle() : Obstacle::staging(d.index, lacking);
 }
 
@@ -348,6 +361,7 @@ bool Transfers::is_there_already(Memory& to, Memory& from, const Step& step) {
 Obstacle Transfers::check_writes(Memory& m) {
   if (!m.write_check) return {};
   if (const Obstacle o = hazards_.quiesce(m)) return o;
+  if (const Obstacle o = hazards_.uses_of(m)) return o;
   executor_.freeze(m, m.positions());
   const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
   if (executor_.digest_of(m) != check->digest) {

@@ -50,6 +50,8 @@ class Transfers : Parts {
   Obstacle save_all(Memory& memory, const Region& range, Loss loss, const base::Vector<Region>& together = {});
   /// Saves one piece, or its first bytes. @return no obstacle when they are saved; otherwise the first obstacle
   Obstacle save(Memory& memory, directory::LastHeld piece, Loss loss);
+  /// @return no obstacle when the devices have idle events for a transfer, so that none is made with the lock
+  [[nodiscard]] Obstacle lacking_events() const noexcept;
   [[nodiscard]] std::uint64_t saves() const noexcept { return saves_; }  ///< how many pieces have been saved so far
   /// SEMCACHE_CHECK_WRITES: gives an array that a launch captured as writable, and whose content did not change, its former
   /// number.
@@ -84,6 +86,9 @@ class Transfers : Parts {
   /// @return no obstacle when these transfers need no staging memory, or there is enough for all; otherwise the first obstacle
   [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, const Region* pieces, std::size_t count,
                                      Executor::Direction direction);
+  /// @param sizes  of `count` transfers that are to be staged
+  /// @return no obstacle when there is staging memory for all; otherwise the first obstacle
+  [[nodiscard]] Obstacle staging(const DeviceState& device, const std::uint64_t* sizes, std::size_t count);
   /// Is the array's host side announced, so that the host may change it now and report that later (DualView::modify_host)?
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
 

@@ -21,6 +21,7 @@ static const char* to_string(Obstacle::Kind kind) noexcept {
     case Obstacle::Kind::mapping: return "mapping of device memory";
     case Obstacle::Kind::message: return "memory for a message";
     case Obstacle::Kind::buffers: return "buffers";
+    case Obstacle::Kind::events: return "events";
   }
   return "?";
 }
@@ -46,6 +47,8 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
     }
     case Obstacle::Kind::moment:
       return t.unlocked(timeline::wait_a_moment);
+    case Obstacle::Kind::events:
+      return t.unlocked([] {});  // whoever takes the lock makes them before (`take`)
     case Obstacle::Kind::page_lock:
       return lock_pages(t, *o.memory, o.range);
     case Obstacle::Kind::page_unlock: {
@@ -131,7 +134,7 @@ void Transactions::end_mappings(Transaction& t) noexcept {
   }
 }
 
-void Transactions::give_back_staging(Transaction& t) noexcept {
+void Transactions::give_back_memory(Transaction& t) noexcept {
   const auto give_back = [&](Staging& staging) {
     if (!staging.has_surplus()) return;
     Staging::Free surplus = staging.take_surplus();
@@ -139,6 +142,10 @@ void Transactions::give_back_staging(Transaction& t) noexcept {
   };
   for (auto& d : s_.devices) give_back(*d->staging);
   if (s_.saved_on_host != nullptr) give_back(*s_.saved_on_host);
+  if (!s_.host->has_full()) return;
+  base::Vector<HostMemory::Withheld> full = s_.host->take_full();
+  t.unlocked([&] { s_.host->discard(full); });
+  s_.host->release(std::move(full));
 }
 
 void Transactions::wait_for_devices(Transaction& t, DeviceSet which) {

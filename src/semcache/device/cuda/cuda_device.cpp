@@ -6,6 +6,7 @@
 #include <semcache/platform/per_thread.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -262,6 +263,7 @@ class CudaDevice final : public Device {
       if (!idle_events_.empty()) {
         event = idle_events_.back();
         idle_events_.pop_back();
+        idle_event_count_.store(idle_events_.size(), std::memory_order_relaxed);
       }
     }
     if (event == nullptr) check(api_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
@@ -270,6 +272,22 @@ class CudaDevice final : public Device {
       check(result, "cuEventRecord");
     }
     return to_id(event);
+  }
+
+  void keep_idle_events(std::size_t count) noexcept override {
+    std::size_t idle = idle_event_count_.load(std::memory_order_relaxed);
+    if (idle >= count) return;
+    const Current current(*this);
+    for (; current.result() == CUDA_SUCCESS && idle < count; ++idle) {
+      CUevent event = nullptr;
+      events_refused_.store(api_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS, std::memory_order_relaxed);
+      if (events_refused_.load(std::memory_order_relaxed)) return;
+      release(to_id(event));
+    }
+  }
+
+  bool lacks_events() const noexcept override {
+    return idle_event_count_.load(std::memory_order_relaxed) < few_events && !events_refused_.load(std::memory_order_relaxed);
   }
 
   void wait(QueueId queue, EventId event) override {
@@ -296,6 +314,7 @@ class CudaDevice final : public Device {
     try {
       const std::lock_guard<std::mutex> lock(mutex_);
       idle_events_.push_back(to_event(event));
+      idle_event_count_.store(idle_events_.size(), std::memory_order_relaxed);
     } catch (const std::exception&) {
       const Current current(*this);
       log(api_.cuEventDestroy(to_event(event)), "cuEventDestroy");
@@ -714,6 +733,8 @@ class CudaDevice final : public Device {
   mutable std::mutex mutex_;  ///< guards the members below
   std::vector<Queue> queues_;
   std::vector<CUevent> idle_events_;
+  std::atomic<std::size_t> idle_event_count_{0};  ///< of `idle_events_`, for those who do not have the lock
+  std::atomic<bool> events_refused_{false};       ///< the driver has refused to make the last one
   Ranges reservations_;
   Ranges allocations_;
   std::size_t staging_buffers_ = 0;
