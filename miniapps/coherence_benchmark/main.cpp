@@ -566,32 +566,32 @@ nlohmann::json peers(std::size_t largest, std::size_t matrix, int pairs) {
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)
-struct Add {
-  double* to;
-  const double* from;
-  KOKKOS_FUNCTION void operator()(int i) const { to[i] += from[i]; }
-};
-struct AddViews {
-  DeviceView to;
-  Kokkos::View<const double*, semcache::Device> from;
-  KOKKOS_FUNCTION void operator()(int i) const { to(i) += from(i); }
-};
+/// The kernel of `rates`, as programs write one.
+template <class E, class To, class From>
+void add(const E& exec, int n, const To& to, const From& from) {
+  Kokkos::parallel_for("add", Kokkos::RangePolicy<E>(exec, 0, n), KOKKOS_LAMBDA(int i) { to[i] += from[i]; });
+}
 
 /// The launches of `threads` threads, each with a stream and two arrays of its own, thread i on device i modulo the number of devices:
-/// the rate on semcache::Exec over that on the native space. And what a thread loses more than on the native space by a read: every 20
-/// launches it copies the array to a mirror, fences, and reads one element.
+/// the rate on semcache::Exec over that of the same program on the native space, and over that of kernels on the native space which
+/// capture bare pointers. And what a thread loses more than on the native space by a read: every 20 launches it copies the array to a
+/// mirror, fences, and reads one element.
 nlohmann::json rates(int threads, int pairs) {
   // The rounds are short and many, because the rate of launches drifts by a tenth within a second, but not within a round.
   constexpr int launches_each = 300, n = 1000, between_fences = 100, between_reads = 20;
   const int rounds = 20 * pairs;
+  using ConstView = Kokkos::View<const double*, semcache::Device>;
+  using ConstNativeView = NativeView::const_type;
   struct Worker {
-    cudaStream_t stream[2];
-    double* native[2];
-    AddViews ours;
-    Kokkos::View<double*, Kokkos::HostSpace> native_mirror;
+    DeviceView to;
+    ConstView from;
     semcache::kokkos::host_mirror_t<DeviceView> mirror;
+    NativeView native_to;
+    ConstNativeView native_from;
+    NativeView::HostMirror native_mirror;
   };
   std::vector<Worker> workers(static_cast<std::size_t>(threads));
+  std::vector<cudaStream_t> streams;
   std::vector<semcache::Exec> ours;
   std::vector<Native> native;
   const auto expect = [](cudaError_t error) {
@@ -604,54 +604,56 @@ nlohmann::json rates(int threads, int pairs) {
     Worker& w = workers[i];
     const auto device = static_cast<std::uint32_t>(i) % devices;
     expect(cudaSetDevice(semcache::runtime::device_ordinal(device)));
-    for (cudaStream_t& s : w.stream) expect(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    for (double*& p : w.native) {
-      expect(cudaMalloc(reinterpret_cast<void**>(&p), n * sizeof(double)));
-      expect(cudaMemset(p, 0, n * sizeof(double)));
-    }
-    w.ours = {DeviceView(Kokkos::view_alloc(semcache::Space(device), "to"), n),
-              DeviceView(Kokkos::view_alloc(semcache::Space(device), "from"), n)};
-    w.native_mirror = Kokkos::View<double*, Kokkos::HostSpace>("native mirror", n);
-    w.mirror = Kokkos::create_mirror_view(w.ours.to);
-    ours.emplace_back(w.stream[0]);
-    native.emplace_back(w.stream[1]);
+    const auto new_stream = [&] {
+      expect(cudaStreamCreateWithFlags(&streams.emplace_back(), cudaStreamNonBlocking));
+      return streams.back();
+    };
+    ours.emplace_back(new_stream());
+    native.emplace_back(new_stream());
+    w.to = DeviceView(Kokkos::view_alloc(semcache::Space(device), "to"), n);
+    w.from = DeviceView(Kokkos::view_alloc(semcache::Space(device), "from"), n);
+    w.mirror = Kokkos::create_mirror_view(w.to);
+    w.native_to = NativeView(Kokkos::view_alloc(native.back(), "native to"), n);
+    w.native_from = NativeView(Kokkos::view_alloc(native.back(), "native from"), n);
+    w.native_mirror = Kokkos::create_mirror_view(w.native_to);
   }
-  for (std::size_t i = 0; i < workers.size(); ++i) {  // Kokkos prepares a functor at its first launch, for one thread at a time
-    Kokkos::parallel_for("add", Kokkos::RangePolicy<semcache::Exec>(ours[i], 0, n), workers[i].ours);
-    Kokkos::parallel_for("add", Kokkos::RangePolicy<Native>(native[i], 0, n), Add{workers[i].native[0], workers[i].native[1]});
-    ours[i].fence();
-    native[i].fence();
-  }
-  expect(cudaSetDevice(semcache::runtime::device_ordinal(0)));
+  enum Kind { pointers, views, semcache_views, kinds };
   /// @param read  is called every `between_reads` launches
-  const auto launch = [&](const auto& exec, const auto& functor, const auto& read) {
-    using E = std::decay_t<decltype(exec)>;
+  const auto launch = [&](const auto& exec, const auto& to, const auto& from, const auto& read) {
     for (int k = 1; k <= launches_each; ++k) {
-      Kokkos::parallel_for("add", Kokkos::RangePolicy<E>(exec, 0, n), functor);
+      add(exec, n, to, from);
       if (k % between_reads == 0) read();
       if (k % between_fences == 0) exec.fence();
     }
     exec.fence();
   };
-  using Unmanaged = Kokkos::View<double*, NativeSpace, Kokkos::MemoryUnmanaged>;
   const auto read_by = [](const auto& exec, const auto& mirror, const auto& view) {
     Kokkos::deep_copy(exec, mirror, view);
     exec.fence();
     volatile double element = mirror(3);
     (void)element;
   };
-  const auto work = [&](std::size_t i, bool on_ours, bool reads) {
+  const auto work = [&](std::size_t i, int kind, bool reads) {
     const Worker& w = workers[i];
-    if (on_ours) {
-      launch(ours[i], w.ours, [&] {
-        if (reads) read_by(ours[i], w.mirror, w.ours.to);
+    if (kind == semcache_views) {
+      launch(ours[i], w.to, w.from, [&] {
+        if (reads) read_by(ours[i], w.mirror, w.to);
       });
+      return;
+    }
+    const auto read = [&] {
+      if (reads) read_by(native[i], w.native_mirror, w.native_to);
+    };
+    if (kind == views) {
+      launch(native[i], w.native_to, w.native_from, read);
     } else {
-      launch(native[i], Add{w.native[0], w.native[1]}, [&] {
-        if (reads) read_by(native[i], w.native_mirror, Unmanaged(w.native[0], n));
-      });
+      launch(native[i], w.native_to.data(), w.native_from.data(), read);
     }
   };
+  for (std::size_t i = 0; i < workers.size(); ++i) {  // Kokkos prepares a kernel at its first launch, for one thread at a time
+    for (int kind = 0; kind < kinds; ++kind) work(i, kind, false);
+  }
+  expect(cudaSetDevice(semcache::runtime::device_ordinal(0)));
   // The same threads do all rounds, because a thread on another core is up to a quarter faster or slower.
   std::atomic<int> arrived{0}, turns{0};
   const auto meet = [&] {
@@ -664,41 +666,42 @@ nlohmann::json rates(int threads, int pairs) {
       }
     }
   };
-  std::vector<double> ratios, ours_us, native_us, loss_us;
+  std::vector<double> fraction, fraction_of_pointers, us[kinds], loss_us;
   const auto run = [&](std::size_t i) {
     for (int k = -2; k < rounds; ++k) {
-      double s[2][2] = {};  // [on the native space or on ours][without or with reads]
+      double s[kinds][2] = {};  // [][without or with reads]
       for (const bool reads : {false, true}) {
-        for (const int turn : {0, 1}) {
-          const bool on_ours = (k & 1) == turn;
+        for (int turn = 0; turn < kinds; ++turn) {
+          const int kind = (k & 1) == 0 ? (turn + k / 2 + 1) % kinds : (kinds - turn + k / 2) % kinds;  // both orders of each two
           meet();
           const auto start = Clock::now();
-          work(i, on_ours, reads);
+          work(i, kind, reads);
           meet();
-          s[on_ours][reads] = seconds_since(start);
+          s[kind][reads] = seconds_since(start);
         }
       }
       if (i != 0 || k < 0) continue;
-      ratios.push_back(s[0][0] / s[1][0]);
-      ours_us.push_back(s[1][0] / launches_each * 1e6);
-      native_us.push_back(s[0][0] / launches_each * 1e6);
-      loss_us.push_back(((s[1][1] - s[1][0]) - (s[0][1] - s[0][0])) / (launches_each / between_reads) * 1e6);
+      fraction.push_back(s[views][0] / s[semcache_views][0]);
+      fraction_of_pointers.push_back(s[pointers][0] / s[semcache_views][0]);
+      for (int kind = 0; kind < kinds; ++kind) us[kind].push_back(s[kind][0] / launches_each * 1e6);
+      const double ours_more = s[semcache_views][1] - s[semcache_views][0], native_more = s[views][1] - s[views][0];
+      loss_us.push_back((ours_more - native_more) / (launches_each / between_reads) * 1e6);
     }
   };
   std::vector<std::thread> pool;
   for (std::size_t i = 0; i < workers.size(); ++i) pool.emplace_back(run, i);
   for (std::thread& t : pool) t.join();
+  workers.clear();
   ours.clear();
   native.clear();
-  for (const Worker& w : workers) {
-    for (double* const p : w.native) (void)cudaFree(p);
-    for (const cudaStream_t s : w.stream) (void)cudaStreamDestroy(s);
-  }
+  for (const cudaStream_t s : streams) (void)cudaStreamDestroy(s);
   nlohmann::json j;
   std::printf("launches by %d thread(s), %d each, %d rounds\n", threads, launches_each, rounds);
-  j["ours_us"] = row("a launch of a thread on semcache::Exec", "us", ours_us);
-  j["native_us"] = row("on the native space", "us", native_us);
-  j["fraction"] = row("rate, fraction of the native one", "", ratios);
+  j["ours_us"] = row("a launch of a thread on semcache::Exec", "us", us[semcache_views]);
+  j["native_us"] = row("on the native space", "us", us[views]);
+  j["pointers_us"] = row("on the native space, with bare pointers", "us", us[pointers]);
+  j["fraction"] = row("rate, fraction of the native one", "", fraction);
+  j["fraction_of_pointers"] = row("rate, fraction of that with bare pointers", "", fraction_of_pointers);
   j["loss_us"] = row("what a read takes more than natively", "us", loss_us);
   return j;
 }
