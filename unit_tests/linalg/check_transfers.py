@@ -3,17 +3,22 @@
 # SPDX-FileCopyrightText: The SemCache contributors
 """Checks what the miniapps' reports say of transfers: check_transfers.py CG JACOBI
 
-The figures of links and devices must add up to the totals, and jacobi must move no byte more than its method needs."""
+The figures of links and devices must add up to the totals, and jacobi must move no byte more than its method needs. The time of a solve is that of all
+its iterations, also where scalars stay on the devices."""
 import json
 import subprocess
 import sys
 import tempfile
 
 
-def transfers(program, *arguments):
+def report_of(program, *arguments):
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         subprocess.run([program, *map(str, arguments), "--verify", "--report", report.name], check=True, stdout=subprocess.DEVNULL)
-        return json.load(report)["transfers"]
+        return json.load(report)
+
+
+def transfers(program, *arguments):
+    return report_of(program, *arguments)["transfers"]
 
 
 def expect(what, got, expected):
@@ -44,8 +49,19 @@ def check_jacobi(program, devices):
     expect(f"{name}: {to_host} bytes to the host, 5 iterations, are sums alone", 0 < to_host <= 5 * 128 * 8, True)
 
 
+def check_times(cg, *options):
+    """The data come in the first iteration, which no other one is averaged with."""
+    report, name = report_of(cg, "--n", 12, "--devices", 2, "--iterations", 5, "--solves", 3, *options), " ".join(["times of cg", *options])
+    expect(f"{name}: iterations and solves", (len(report["seconds"]), len(report["solve_seconds"])), (5, 3))
+    expect(f"{name}: the last solve", abs(sum(report["seconds"]) - report["solve_seconds"][-1]) < 1e-9, True)
+    if options:
+        expect(f"{name}: mean of the iterations behind the first", len(set(report["seconds"][1:])), 1)
+
+
 def main():
     cg, jacobi = sys.argv[1:]
+    check_times(cg)
+    check_times(cg, "--device-scalars")
     check_sums("cg", transfers(cg, "--n", 12, "--devices", 3, "--iterations", 5), 3)
     for devices in range(1, 9):
         check_jacobi(jacobi, devices)
