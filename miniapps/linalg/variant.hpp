@@ -71,7 +71,7 @@ class Variant {
   virtual double cg(const Csr& a, const double* b, double* x, Iterations& iterations) = 0;
 
   /// The same, `count` iterations whose scalars stay on the devices, so that the host learns no residual before the end.
-  /// @param seconds  gets the first iteration, in which the problem comes to the devices, and for each other one the mean of these
+  /// @param seconds  gets the time of the first iteration, in which the problem comes to the devices, and for each other one the mean of the others
   /// @throws semcache::ConfigurationError  the variant has no such scalars
   virtual double cg_with_device_scalars(const Csr& a, const double* b, double* x, int count, std::vector<double>& seconds);
 
