@@ -58,6 +58,7 @@ double Calls::cg(const Csr& a, const double* b, double* x, Iterations& iteration
   const std::int64_t rows = a.rows;
   const auto count = static_cast<std::size_t>(rows);
   const HostArray<double> r(*this, "r", count), p(*this, "p", count), q(*this, "q", count);
+  iterations.begin();
   // r = b - A x, p = r
   multiply(a, x, q.data());
   add(rows, 1.0, b, 0.0, r.data());
@@ -65,7 +66,6 @@ double Calls::cg(const Csr& a, const double* b, double* x, Iterations& iteration
   add(rows, 1.0, r.data(), 0.0, p.data());
   double rr = dot(rows, r.data(), r.data());
   for (int k = 0; k < iterations.count() && rr > 0; ++k) {
-    iterations.begin();
     multiply(a, p.data(), q.data());
     const double alpha = rr / dot(rows, p.data(), q.data());
     add(rows, alpha, p.data(), 1.0, x);

@@ -109,6 +109,7 @@ double hand_tuned_cg(int devices, Copies& copies, const Csr& a, const double* b,
     if (begin < end) parts.emplace_back(k, a, share_of(a, begin, end), block);
   }
 
+  iterations.begin();
   // r = b - A x, p = r. The room of p has x first.
   for (const Part& part : parts) {
     LINALG_EXPECT(cudaSetDevice(part.id));
@@ -126,7 +127,6 @@ double hand_tuned_cg(int devices, Copies& copies, const Csr& a, const double* b,
   double rr = sum_of_parts(parts);
 
   for (int k = 0; k < iterations.count() && rr > 0; ++k) {
-    iterations.begin();
     // Nobody reads the others' elements of p any more: the host has waited for those who did.
     for (const Part& part : parts) {
       if (parts.size() == 1) break;

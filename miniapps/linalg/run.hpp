@@ -29,7 +29,7 @@ struct Options {
 struct Outcome {
   std::vector<double> seconds;          ///< of each round, or iteration
   std::vector<double> residuals;        ///< after each iteration; empty where there are none
-  std::vector<double> solve_seconds;    ///< of all iterations of each solve, the transfers of its data among them; `seconds` are those of the last
+  std::vector<double> solve_seconds;    ///< of all iterations of each solve, with the transfers to the devices; `seconds` are those of the last
   double error = 0;                     ///< what `--verify` has found
   double tolerance = 0;                 ///< how large it may be
   std::uint64_t problem_bytes = 0;      ///< of the operands

@@ -22,7 +22,7 @@ class Iterations {
  public:
   Iterations(int count, std::vector<double>& seconds, std::vector<double>& residuals) : count_(count), seconds_(seconds), residuals_(residuals) {}
   [[nodiscard]] int count() const noexcept { return count_; }
-  /// Begins an iteration, as `end` does, too.
+  /// Begins the first iteration, before anything of the problem has moved. `end` begins the next one.
   void begin();
   void end(double residual);
 
@@ -71,7 +71,7 @@ class Variant {
   virtual double cg(const Csr& a, const double* b, double* x, Iterations& iterations) = 0;
 
   /// The same, `count` iterations whose scalars stay on the devices, so that the host learns no residual before the end.
-  /// @param seconds  gets the mean of the iterations behind the first one
+  /// @param seconds  gets the time of the first iteration, in which the problem comes to the devices, and for each other one the mean of the others
   /// @throws semcache::ConfigurationError  the variant has no such scalars
   virtual double cg_with_device_scalars(const Csr& a, const double* b, double* x, int count, std::vector<double>& seconds);
 

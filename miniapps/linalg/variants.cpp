@@ -47,13 +47,14 @@ class WithCache : public Calls {
     const HostArray<double> r(*this, "r", size), p(*this, "p", size), q(*this, "q", size);
     linalg::DeviceScalar<double> one, two, pq;
     linalg::DeviceScalar<double>*rr = &one, *next = &two;
+    seconds.clear();
+    double begin = now();
     // r = b - A x, p = r
     multiply(a, x, q.data());
     add(rows, 1.0, b, 0.0, r.data());
     add(rows, -1.0, q.data(), 1.0, r.data());
     add(rows, 1.0, r.data(), 0.0, p.data());
     linalg::dot(rows, r.data(), r.data(), *rr);
-    double begin = now();
     for (int k = 0; k < count; ++k) {
       multiply(a, p.data(), q.data());
       linalg::dot(rows, p.data(), q.data(), pq);
@@ -64,10 +65,12 @@ class WithCache : public Calls {
       std::swap(rr, next);
       if (k > 0) continue;
       linalg::wait();  // the matrix has come
-      begin = now();
+      const double end = now();
+      seconds.push_back(end - begin);
+      begin = end;
     }
     linalg::wait();
-    seconds.assign(static_cast<std::size_t>(count), (now() - begin) / std::max(1, count - 1));
+    if (count > 1) seconds.resize(static_cast<std::size_t>(count), (now() - begin) / (count - 1));
     return rr->get();
   }
   Facts facts() override {

@@ -25,13 +25,14 @@ class Vendor : public Variant {
   double cg(const Csr& a, const double* b, double* x, Iterations& iterations) override {
     const DeviceArray<std::int32_t> row_pointers(0, a.rows + 1), columns(0, a.entries);
     const Vector values(0, a.entries), vx(0, a.rows), r(0, a.rows), p(0, a.rows), q(0, a.rows);
+    const CusparseMatrix matrix({a.rows, a.entries, row_pointers.data(), columns.data(), values.data()}, p.data(), q.data(), stream_);
+
+    iterations.begin();
     copies_.to_device(row_pointers.data(), a.row_pointers, a.rows + 1, stream_);
     copies_.to_device(columns.data(), a.column_indices, a.entries, stream_);
     copies_.to_device(values.data(), a.values, a.entries, stream_);
     copies_.to_device(p.data(), x, a.rows, stream_);
     copies_.to_device(r.data(), b, a.rows, stream_);
-    const CusparseMatrix matrix({a.rows, a.entries, row_pointers.data(), columns.data(), values.data()}, p.data(), q.data(), stream_);
-
     // r = b - A x, p = r. p is x first.
     matrix.multiply();
     copy(p, vx);
@@ -39,7 +40,6 @@ class Vendor : public Variant {
     copy(r, p);
     double rr = dot(r, r);
     for (int k = 0; k < iterations.count() && rr > 0; ++k) {
-      iterations.begin();
       matrix.multiply();
       const double alpha = rr / dot(p, q);
       add(alpha, p, vx);

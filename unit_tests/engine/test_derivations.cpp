@@ -542,6 +542,65 @@ TEST_P(Derivations, AreFoundBehindALaunchThatChangedNothing) {
   p.expect_inverted(value, 2);
 }
 
+double of_bits(std::uint64_t bits) {
+  double number = 0;
+  std::memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+/// Numbers that `==` takes for equal may have other bits, and then they are other values. NaN is the same value if its bits are.
+TEST_P(Derivations, AreFoundByTheBitsOfTheirInputs) {
+  constexpr std::uint64_t nan = 0x7ff8000000000001, other_nan = 0x7ff8000000000002;
+  struct Case {
+    double first, second;
+    bool found;
+  };
+  for (const Case& c : {Case{0.0, -0.0, false}, Case{-0.0, 0.0, false}, Case{-0.0, -0.0, true}, Case{of_bits(nan), of_bits(nan), true},
+                        Case{of_bits(nan), of_bits(other_nan), false}}) {
+    Deriving::Options o = Deriving::options(GetParam());
+    o.engine.check_writes = true;  // otherwise whatever a kernel writes is another value
+    Deriving p(o);
+    const auto write = [&](double number) {
+      p.launch(&streams[0], {{&p.d, true}}, [base = p.d.address, number] {
+        for (std::uint64_t i = 0; i < size; i += sizeof number) std::memcpy(base + i, &number, sizeof number);
+      });
+    };
+    write(c.first);
+    (void)p.host_content(p.h);  // what a device alone has is not compared
+    EXPECT_FALSE(p.inverted(p.d).computed);
+    write(c.second);
+    const auto value = p.inverted(p.d);
+    EXPECT_EQ(value.computed, c.found) << c.first << ", then " << c.second;
+    const std::vector<std::byte> content = p.device_content(&streams[0], p.d);
+    double seen = 0;
+    std::memcpy(&seen, content.data(), sizeof seen);
+    EXPECT_EQ(std::memcmp(&seen, &c.second, sizeof seen), 0);
+    for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(value.seen[i], ~content[i]) << i;
+  }
+}
+
+TEST_P(Derivations, AreFoundByTheBitsOfTheirParameters) {
+  Deriving p(GetParam());
+  const auto is_found = [&](double parameter) {
+    std::vector<std::byte> bytes(sizeof parameter);
+    std::memcpy(bytes.data(), &parameter, sizeof parameter);
+    const auto use = p.engine().derivations.acquire("inverted", bytes, {{&p.d, p.d.all(), Access::read}}, size, 0);
+    if (!use.computed) {
+      p.compute(use, p.d, p.d.all(), 0);
+      p.engine().derivations.note_computed(*use.derivation);
+    }
+    p.engine().derivations.release(*use.derivation);
+    return use.computed;
+  };
+  EXPECT_FALSE(is_found(0.0));
+  EXPECT_FALSE(is_found(-0.0));
+  EXPECT_TRUE(is_found(0.0));
+  EXPECT_TRUE(is_found(-0.0));
+  EXPECT_FALSE(is_found(of_bits(0x7ff8000000000001)));
+  EXPECT_TRUE(is_found(of_bits(0x7ff8000000000001)));
+  EXPECT_FALSE(is_found(of_bits(0x7ff8000000000002)));
+}
+
 TEST_P(Derivations, ThatWereNotComputedAreFreed) {
   Deriving p(GetParam());
   const auto use = p.acquire(p.d, p.d.all());

@@ -241,6 +241,28 @@ TEST_F(LinalgBytes, OfAMatrixThatPassesFromDeviceToDevice) {
   }
 }
 
+/// Devices that do not reach each other get what all of them need from the host: a way over another device would use two host links.
+TEST_F(LinalgBytes, OfAMatrixForDevicesThatDoNotReachEachOther) {
+  constexpr std::size_t n = 96;
+  constexpr std::uint64_t matrix = n * n * sizeof(double);
+  const test::Setting peer_access("SEMCACHE_PEER_ACCESS", "off");
+  for (int p = 1; p <= 8; ++p) {
+    SCOPED_TRACE(p);
+    on_devices(p, [&] {
+      Array<double> a(n * n, Where::host), b(n * n, Where::host), c(n * n, Where::host);
+      std::fill(a.data(), a.data() + n * n, 2.0);
+      std::fill(b.data(), b.data() + n * n, 3.0);
+      for (const bool first : {true, false}) {
+        const Bytes before = moved();
+        gemm(Transpose::no, Transpose::no, n, n, n, 1.0, a.data(), n, b.data(), n, 0.0, c.data(), n);
+        const auto devices = static_cast<std::uint64_t>(device_count());
+        EXPECT_EQ(moved() - before, (Bytes{first ? (devices + 1) * matrix : 0, 0, 0})) << "A to each device, and B once";
+      }
+      for (std::size_t i = 0; i < n * n; ++i) ASSERT_EQ(c.data()[i], 6.0 * n) << i;
+    });
+  }
+}
+
 /// A product on devices of which one has memory for a small part of its operands: that one gets what its own cut says, and the others get all once.
 TEST_F(LinalgBytes, OfAProductOnDevicesOfDifferentMemory) {
   constexpr std::size_t n = 480, share = n / 3;

@@ -155,6 +155,32 @@ TEST(Decomposition, ATaskForEachPieceOfEachShare) {
             "device 0, lane 0: reads 0 [3, 4) x [0, 1), updates 1 [3, 4) x [0, 1)\n");
 }
 
+std::uint64_t elements(const Rectangle& r) { return (r.row_end - r.row_begin) * (r.column_end - r.column_begin); }
+
+// No call is cut so by itself (grid_of says why), though it brings fewer elements to four devices.
+TEST(Decomposition, AGridOfRowsAndColumns) {
+  const std::vector<Blocking> whole(4);
+  EXPECT_EQ(text_of(cut(Product{5, 4, 3, false, false, false}, Grid{2, 2}, {3, 2, 1, 0}, whole, 1)),
+            "device 3, lane 0: reads 0 [0, 3) x [0, 3), reads 1 [0, 3) x [0, 2), overwrites 2 [0, 3) x [0, 2)\n"
+            "device 2, lane 0: reads 0 [3, 5) x [0, 3), reads 1 [0, 3) x [0, 2), overwrites 2 [3, 5) x [0, 2)\n"
+            "device 1, lane 0: reads 0 [0, 3) x [0, 3), reads 1 [0, 3) x [2, 4), overwrites 2 [0, 3) x [2, 4)\n"
+            "device 0, lane 0: reads 0 [3, 5) x [0, 3), reads 1 [0, 3) x [2, 4), overwrites 2 [3, 5) x [2, 4)\n");
+  constexpr std::uint64_t n = 8;
+  const Product square{n, n, n, false, false, false};
+  const auto elements_to_devices = [&](const Grid& grid) {
+    std::uint64_t sum = 0;
+    for (const Task& t : cut(square, grid, {0, 1, 2, 3}, whole, 1)) {
+      for (const TaskPart& part : t.parts) {
+        if (part.mode != Access::overwrite) sum += elements(part.where);
+      }
+    }
+    return sum;
+  };
+  EXPECT_EQ(elements_to_devices(grid_of(square, 4)), 5 * n * n);
+  EXPECT_EQ(elements_to_devices({2, 2}), 4 * n * n);
+  EXPECT_EQ(elements_to_devices({4, 1}), 5 * n * n);
+}
+
 // The shares of devices of different memory are cut in different ways. Where some terms of the sums come after others, they are added on the same
 // lane.
 TEST(Decomposition, EachShareIsCutForItself) {
@@ -188,8 +214,6 @@ TEST(Decomposition, TheFirstTasksOfAProductUseSomeColumnsOfAEach) {
     EXPECT_EQ(t.parts[1].where.column_end - t.parts[1].where.column_begin, 5u);
   }
 }
-
-std::uint64_t elements(const Rectangle& r) { return (r.row_end - r.row_begin) * (r.column_end - r.column_begin); }
 
 /// Every element of the result is computed from each term once, whatever the shape, the grid and the memory, and of the first terms first.
 TEST(Decomposition, TasksCoverTheResultOnce) {

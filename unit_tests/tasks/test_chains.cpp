@@ -22,11 +22,19 @@ namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
 
+enum class HostLink { of_each_device, of_all_together };
+
 /// A process with so many devices. A vector of so many bytes goes from device to device in a second, and from the host in `host_seconds`.
 class Machine {
  public:
-  Machine(std::uint32_t devices, std::uint64_t bytes, std::uint64_t host_seconds) : devices_(devices), elements_(bytes / sizeof(double)) {
+  Machine(std::uint32_t devices, std::uint64_t bytes, std::uint64_t host_seconds, HostLink link = HostLink::of_each_device)
+      : devices_(devices), elements_(bytes / sizeof(double)) {
     std::ofstream out(file_);
+    if (link == HostLink::of_all_together) {
+      out << "shared = host 0";
+      for (std::uint32_t to = 1; to < devices; ++to) out << ", host " << to;
+      out << "\n";
+    }
     out << "peer = " << bytes << "\nlink = " << bytes / host_seconds << "\n";
     for (std::uint32_t from = 0; from < devices && devices > 2; ++from) {
       out << "shared = ";
@@ -118,6 +126,28 @@ TEST(Chains, WhatTheHostHasCrossesOneLinkAndReachesTheOthersMeanwhile) {
     const auto pieces = static_cast<double>(policy::pieces_of_chain(c.bytes / c.devices, c.devices, c.devices));
     EXPECT_EQ(pieces > 1, c.devices > 2);
     EXPECT_NEAR(seconds, host_seconds * share + others * share / pieces, 0.05) << c.devices << " devices, " << pieces << " pieces";
+    runtime::deallocate(x);
+  }
+}
+
+/// Each byte crosses the one link once, and the rest of the way costs no more than the last pieces.
+TEST(Chains, WhatCrossesALinkThatAllDevicesShareCrossesItOnce) {
+  constexpr std::uint64_t host_seconds = 8;
+  struct Case {
+    std::uint32_t devices;
+    std::uint64_t bytes;
+  };
+  for (const Case& c : {Case{2, 64 * mib}, {3, 96 * mib}, {4, 192 * mib}}) {
+    const Machine machine(c.devices, c.bytes, host_seconds, HostLink::of_all_together);
+    auto* const x = static_cast<double*>(runtime::allocate_host("x", c.bytes));
+    fill(x, c.bytes);
+    const double seconds = machine.read_everywhere(x);
+    const Statistics s = statistics();
+    EXPECT_EQ(s.total.h2d.bytes, c.bytes);
+    EXPECT_EQ(s.total.between_devices.bytes, (c.devices - 1) * c.bytes);
+    const double share = 1.0 / c.devices, others = c.devices - 1;
+    const auto pieces = static_cast<double>(policy::pieces_of_chain(c.bytes / c.devices, c.devices, c.devices));
+    EXPECT_NEAR(seconds, host_seconds + others * share / pieces, 0.05) << c.devices << " devices, " << pieces << " pieces";
     runtime::deallocate(x);
   }
 }

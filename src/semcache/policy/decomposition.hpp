@@ -140,8 +140,12 @@ struct Grid {
   std::size_t rows = 1;
   std::size_t columns = 1;
 };
-/// Returns the grid for a product on so many devices that brings the fewest elements to them. Cuts by columns are preferred, because a run of
-/// columns is contiguous: D = AB + AC then brings (p + 2) n^2 elements to p devices, by rows (2 p + 1) n^2.
+/// Returns the grid for a product on so many devices: columns of the result, or rows where there are more of these. If there are too few of either for
+/// all devices, the other one is cut. Square matrices cut by columns bring (p + 1) n^2 elements to p devices, and D = AB + AC (p + 2) n^2 (by rows
+/// (2 p + 1) n^2). From four devices on, a grid of rows and columns would bring no more, and often fewer: 2 x 2 brings 4 n^2 instead of 5 n^2 for one
+/// product, and 6 n^2 as columns do for D = AB + AC. Columns are taken all the same. A run of them is contiguous, so a sum of two results, which is cut
+/// as a vector, moves nothing. And each byte crosses the host's link once in either cut: what a grid saves are copies between devices. A program that
+/// wants grids cuts itself (linalg::Options::cut).
 [[nodiscard]] SEMCACHE_API Grid grid_of(const Product& product, std::size_t devices);
 /// Returns the product that the largest share computes.
 [[nodiscard]] SEMCACHE_API Product share_of(const Product& product, const Grid& shares) noexcept;
