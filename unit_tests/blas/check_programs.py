@@ -455,6 +455,36 @@ def hpcc(c):
         unmodified(c, ["bash", "-c", script], results, as_root)
 
 
+def both_preloaded(c, *arguments):
+    """Two processes that call BLAS and MPI, with both libraries in front of them. MPI takes the content from the device, and only the bytes of each
+    message: C's hundred numbers come home, then D but for the hundred that have come, ten numbers of A, and C. A and B go to the device, the hundred,
+    E, and ten numbers of B."""
+    launch, preload = os.environ["TEST_BLAS_LAUNCH"].split(), os.environ["TEST_BLAS_MPI_PRELOAD"]
+    program = [c.programs, *map(str, arguments)]
+    plain, status, _, _ = run([*launch, *program])
+    c.expect("without semcache-run: status, lines", (status, len(plain.splitlines())), (0, 2))
+    for single_copies in "none", "cma":  # which let one process read the other's pages past their protection
+        with tempfile.TemporaryDirectory() as folder:
+            # The launcher itself shall not have them.
+            command = ["env", f"LD_PRELOAD={preload}", c.runner, "--emulate", "--offload=always", f"--report={folder}/%r.json", *program]
+            out, status, _, errors = run([*launch, *command], environment={"OMPI_MCA_btl_vader_single_copy_mechanism": single_copies})
+            c.expect(f"{single_copies}: status, stderr", (status, errors), (0, ""))
+            c.expect(f"{single_copies}: output", out, plain)
+            for rank in range(2):
+                report = json.loads(pathlib.Path(folder, f"{rank}.json").read_text())
+                moved = tuple(report["total"][name]["bytes"] for name in ("h2d", "d2h"))
+                c.expect(f"{single_copies}, rank {rank}: bytes to the device and to the host", moved, (6 * MIB + 880, 4 * MIB + 80))
+                c.expect(f"{single_copies}, rank {rank}: calls", {call["what"]: call["count"] for call in report["library_calls"]}, {ON_DEVICE: 5})
+
+
+def mpi(c):
+    both_preloaded(c)
+
+
+def mpi_late(c):
+    both_preloaded(c, REFERENCE / "libblas.so.3")
+
+
 def signals(c):
     c.program("signal_handlers")
     c.program("real_crash", status=-11)
@@ -486,7 +516,7 @@ def gemm_chain(c):
 
 
 CASES = [attacks, memory_attacks, row_swaps, late, all_routines, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes,
-         reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
+         reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, mpi, mpi_late, signals, gemm_chain]
 
 
 def main():

@@ -183,6 +183,7 @@ bool may_have_blas = false; ///< the program has loaded a library since we looke
 bool has_loaded = false;    ///< it has ever loaded one
 bool has_threads = false;
 void* waking_thread = nullptr;
+void* foreign_io = nullptr;  ///< libsemcache_blas.so's semcache_foreign_io_1
 
 void say(const char* text) noexcept {
   if (text != nullptr) ::syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));  // write is an entry
@@ -227,6 +228,7 @@ void wake() noexcept {
     say(why);
     say("\n");
   } else {
+    store(foreign_io, ::dlsym(library, "semcache_foreign_io_1"));
     const char* name = semcache_blas_names;
     for (unsigned i = 0; i < entries; ++i, name = behind(name)) {
       if (i >= of_c && i < of_blas) continue;
@@ -302,6 +304,13 @@ bool reports() noexcept {
 }
 
 }  // namespace
+
+/// For the preloaded MPI layer (packages/mpi), which does not see libsemcache_blas.so: that library's table for code whose accesses are not noticed.
+/// It has a name of its own, because a program that contains SemCache has semcache_foreign_io_1. @return nullptr as long as the library is not loaded
+extern "C" [[gnu::visibility("default")]] const void* semcache_blas_foreign_io_1() noexcept {
+  void* const function = load(foreign_io);
+  return function != nullptr ? reinterpret_cast<const void* (*)()>(function)() : nullptr;
+}
 
 /// Returns where an entry leads whose slot is empty, and fills the slot, unless the next call has to come here, too.
 extern "C" void* semcache_blas_entry(unsigned number, const void* caller) noexcept {
