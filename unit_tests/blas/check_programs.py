@@ -497,10 +497,11 @@ def signals(c):
 
 def gemm_chain(c):
     """Matrices to and from the device, exactly, for one round and for three, with A and B as they were or written anew."""
-    for variant, to_device, to_host in (("cpu", 0, 0), ("hand-tuned", 2, 1), ("hand-tuned-overlapped", 2, 1), ("write-back", 2, 1),
-                                        ("write-through", 2, 3), ("copy-every-call", 6, 3), ("page", 2, 1)):
-        by_hand = variant in ("hand-tuned", "hand-tuned-overlapped", "copy-every-call")
-        for options, rounds_in, rounds_out in ([], 1, 1), (["--rounds", "3"], 3 if by_hand else 1, 3), (["--rounds", "3", "--rewrite"], 3, 3):
+    for variant, to_device, to_host in (("cpu", 0, 0), ("hand-tuned", 2, 1), ("hand-tuned-overlapped", 2, 1), ("hand-tuned-pageable", 2, 1),
+                                        ("write-back", 2, 1), ("write-through", 2, 3), ("copy-every-call", 6, 3), ("page", 2, 1)):
+        by_hand = variant.startswith("hand-tuned") or variant == "copy-every-call"
+        for options, rounds_in, rounds_out in (([], 1, 1), (["--rounds", "3"], 3 if by_hand else 1, 3), (["--rounds", "3", "--rewrite"], 3, 3),
+                                               (["--start"], 1, 1)):
             with tempfile.TemporaryDirectory() as folder:
                 report = pathlib.Path(folder, "chain.json")
                 done = run([c.programs, "--variant", variant, "--n", "512", "--verify", "--report", str(report), *options],
@@ -511,6 +512,7 @@ def gemm_chain(c):
             moved = found["transfers"]
             expected = to_device * rounds_in, to_host * rounds_out
             c.expect(f"{variant} {options}: matrices", (moved["h2d_matrices"], moved["d2h_matrices"]), expected)
+            c.expect(f"{variant} {options}: seconds of the start", found.get("start_seconds", 0) > 0, "--start" in options)
             if variant == "page":  # the same bytes as write-back, in pages
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
