@@ -247,6 +247,65 @@ def own_new(c):
         c.same([c.programs], options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"}, calls={ON_DEVICE: 30})
 
 
+def first_calls(c):
+    """Before the first offloaded call there is no device, no thread and no file; with it there are threads. A process without one makes no device."""
+    c.program("before_first_offload", stderr="more threads: yes\n", h2d=4 * MIB, d2h=2 * MIB,
+              calls={ON_DEVICE: 1, "BLAS dgemm on the host: nothing to compute": 1, "BLAS dgemm on the host: wrong arguments": 1,
+                     "BLAS dsdot on the host: the device's library does not have it, or not for such arguments": 1})
+    for options in ["--emulate", "--offload=never"], ["--emulate"]:
+        c.program("before_first_offload", options=options, h2d=0)
+        *_, report, _ = run([c.programs, "before_first_offload"], options, runner=c.runner)
+        c.expect(f"{options}: devices", (report["device"]["kind"], report["device"]["count"]), ("none", 0))
+
+
+def many_matrices(c):
+    """A hundred thousand matrices from malloc: sent at each call, or on the host; also in pages of their own, of which the kernel has fewer mappings."""
+    many, calls = {"TEST_BLAS_MATRICES": "100000"}, 99998
+    c.program("very_many_matrices", environment=many, calls={ON_DEVICE: calls})
+    too_little = {"BLAS dgemm on the host: too little work for the bytes that are missing on the device": calls}
+    c.program("very_many_matrices", options=["--emulate", "--malloc=4096"], environment={"SEMCACHE_BLAS_GUARD": "1", **many}, calls=too_little)
+
+
+def no_host_blas(c):
+    """A program calls a routine that only this library has: it ends with a message that says what to do."""
+    for routine in "ddot_", "cblas_dgemm", "scipy_dgemm_64_":
+        script = f"import ctypes; f = ctypes.CDLL(None).{routine}; x = (ctypes.c_double * 64)(); print('calls', flush=True); f(*[x] * 14); print('returns')"
+        command = [PYTHON, "-c", script]
+        plain = run(command)
+        c.expect(f"{routine}: without semcache-run", (plain[0], plain[1], "undefined symbol" in plain[3]), ("", 1, True))
+        for options in ["--emulate", "--offload=always"], ["--offload=never"]:
+            out, status, _, errors = run(command, options, runner=c.runner)
+            c.expect(f"{routine}, {options}: output, status", (out, status), ("calls\n", -6))
+            message = rf"semcache: .*the program calls {routine} of BLAS, and no loaded library has it but .*Link the program to a BLAS, too .*libblas3"
+            c.expect(f"{routine}, {options}: {errors!r} has the message", re.search(message, errors) is not None, True)
+
+
+def linked(c):
+    """The programs, linked to the library in front of their BLAS. c.programs is that one; beside it lies the one that is not."""
+    plain_program = str(pathlib.Path(c.programs).with_name("test_blas_programs"))
+    cases = {"freed_dies": (4 * MIB, 0), "reused_address": (8 * MIB, 4 * MIB), "realloc_grows": (4 * MIB, 2 * MIB), "statics": (MIB, 512 << 10)}
+    others = ["all_shapes", "input_and_output", "signal_handlers", "local_library", "which_library", "fork_uses_operands", "threads_with_tiles"]
+    for name in [*cases, *others]:
+        plain = run([plain_program, name])
+        for command in [c.programs, name], *([[c.runner, c.programs, name]] if name in cases else []):
+            with tempfile.TemporaryDirectory() as folder:
+                report = pathlib.Path(folder, "report.json")
+                settings = {"SEMCACHE_DEVICE": "emulated", "SEMCACHE_BLAS_OFFLOAD": "always", "SEMCACHE_REPORT": str(report)}
+                found = run(command, environment=settings)
+                total = json.loads(report.read_text())["total"]
+            print(f"  {name}")
+            c.expect(f"{name}: output, status", found[:2], plain[:2])
+            c.expect(f"{name}: stderr", found[3], plain[3])
+            if name in cases:
+                c.expect(f"{name}: bytes", (total["h2d"]["bytes"], total["d2h"]["bytes"]), cases[name])
+
+
+def openmp(c):
+    """Tiles of one matrix, computed by OpenMP's threads: each tile's bytes go to the device once, whoever computes it."""
+    for options, guard in ([], "16"), (["--malloc=4096"], "1"), (["--malloc=0"], "1"), (["--protocol=write-through"], "16"):
+        c.same([c.programs], options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": guard}, calls={ON_DEVICE: 112})
+
+
 def processes(c):
     c.program("fork_uses_operands")
     c.program("threads_with_tiles")
@@ -520,7 +579,7 @@ def gemm_chain(c):
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, memory_attacks, row_swaps, late, all_routines, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes,
+CASES = [attacks, memory_attacks, row_swaps, late, all_routines, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, first_calls, many_matrices, no_host_blas, linked, openmp, kept_blocks, own_new, processes,
          reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, mpi, mpi_late, signals, gemm_chain]
 
 

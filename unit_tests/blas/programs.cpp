@@ -882,13 +882,13 @@ const Programs all_programs = {
 
 int main(int argument_count, char** arguments) {
   const std::string name = argument_count > 1 ? arguments[1] : "";
-  for (const Programs* of : {&all_programs, &attacks, &memory_attacks, &signal_attacks}) {
+  for (const Programs* of : {&all_programs, &attacks, &first_calls, &memory_attacks, &signal_attacks}) {
     if (const auto program = of->find(name); program != of->end()) {
       program->second();
       return 0;
     }
   }
-  for (const Programs* of : {&all_programs, &attacks, &memory_attacks, &signal_attacks}) {
+  for (const Programs* of : {&all_programs, &attacks, &first_calls, &memory_attacks, &signal_attacks}) {
     for (const auto& p : *of) std::printf("%s\n", p.first.c_str());
   }
   return 2;
