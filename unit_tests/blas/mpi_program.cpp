@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 //
-// A program of two processes that calls BLAS and MPI, and knows nothing of SemCache. It prints what both see. With TEST_BLAS_LATE it is not linked to a
-// BLAS, but loads the one that is named as its argument once MPI has begun.
+// A program of two processes that calls BLAS and MPI, and knows nothing of SemCache. It prints what both see. With TEST_BLAS_LATE it is not linked to
+// a BLAS, but loads the one that is named as its argument once MPI has begun.
 #include "programs.hpp"
 
 #include <dlfcn.h>

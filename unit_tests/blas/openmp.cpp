@@ -13,7 +13,7 @@ using namespace programs;
 
 constexpr int tiles = 4, size = n / tiles;
 
-double* tile(double* m, int row, int column) { return m + (std::size_t{static_cast<std::size_t>(column)} * n + static_cast<std::size_t>(row)) * size; }
+double* tile(double* m, int row, int column) { return m + (std::ptrdiff_t{column} * n + row) * size; }
 
 /// The tile (row, column) of C = C / 2 + A B / 100.
 void compute(double* a, double* b, double* c, int row, int column) {
