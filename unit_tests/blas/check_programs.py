@@ -4,6 +4,7 @@
 
 check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; of some cases another program or library
 """
+import collections
 import json
 import os
 import pathlib
@@ -306,6 +307,21 @@ def openmp(c):
         c.same([c.programs], options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": guard}, calls={ON_DEVICE: 112})
 
 
+def streams(c):
+    """Calls of one thread are in one stream, those of four threads in four; more threads share these."""
+    for name, threads, alike in ("chain_in_place", 1, True), ("threads_with_tiles", 4, True), ("threads_in_turn", 4, False):
+        for malloc in "1M", "0":
+            c.program(name, options=["--emulate", "--offload=always", f"--malloc={malloc}"])
+            with tempfile.TemporaryDirectory() as folder:
+                timeline = pathlib.Path(folder, "timeline.json")
+                run([c.programs, name], ["--emulate", "--offload=always", f"--malloc={malloc}"], {"SEMCACHE_TRACE": str(timeline)}, c.runner)
+                events = json.loads(timeline.read_text())["traceEvents"]
+            of_queue = collections.Counter(e["args"]["queue"] for e in events if e.get("cat") == "launch")
+            c.expect(f"{name}, {malloc}: streams", len(of_queue), threads)
+            if alike:
+                c.expect(f"{name}, {malloc}: launches of a stream", len(set(of_queue.values())), 1)
+
+
 def processes(c):
     c.program("fork_uses_operands")
     c.program("threads_with_tiles")
@@ -579,7 +595,7 @@ def gemm_chain(c):
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, memory_attacks, row_swaps, late, all_routines, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, first_calls, many_matrices, no_host_blas, linked, openmp, kept_blocks, own_new, processes,
+CASES = [attacks, memory_attacks, row_swaps, late, all_routines, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, first_calls, many_matrices, no_host_blas, linked, openmp, streams, kept_blocks, own_new, processes,
          reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, mpi, mpi_late, signals, gemm_chain]
 
 
