@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -21,23 +22,32 @@ class ByHand : public Variant {
  public:
   double* allocate(std::size_t bytes) override {
     if (device_of_next_ < matrices) on_device_[device_of_next_++] = gpu_->allocate(bytes);
-    return gpu_->allocate_host(bytes);
+    return allocate_host(bytes);
+  }
+  void start(const double* left, const double* right, double* to) override {
+    double* on_device[3];
+    for (double*& m : on_device) m = gpu_->allocate(start_bytes);
+    gpu_->to_device_plainly(on_device[0], left, start_bytes);
+    gpu_->to_device_plainly(on_device[1], right, start_bytes);
+    gpu_->gemm(start_n, start_n, on_device[0], on_device[1], on_device[2], 0);
+    gpu_->to_host_plainly(to, on_device[2], start_bytes);
   }
   Moved moved() const override { return moved_; }
   std::string device() const override { return gpu_->name(); }
 
  protected:
+  virtual double* allocate_host(std::size_t bytes) { return gpu_->allocate_host(bytes); }
   void send(Name m, const double* host, std::int64_t first, std::int64_t count, int lane = 0) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
-    gpu_->to_device(on_device_[m] + first, host + first, bytes, lane);
-    moved_.to_device += bytes;
-    moved_.to_device_count += 1;
+    gpu_->to_device(on_device_[m] + first, host + first, counted(count, moved_.to_device, moved_.to_device_count), lane);
   }
   void fetch(Name m, double* host, std::int64_t first, std::int64_t count, int lane = 0) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
-    gpu_->to_host(host + first, on_device_[m] + first, bytes, lane);
-    moved_.to_host += bytes;
-    moved_.to_host_count += 1;
+    gpu_->to_host(host + first, on_device_[m] + first, counted(count, moved_.to_host, moved_.to_host_count), lane);
+  }
+  void send_plainly(Name m, const double* host, std::int64_t count) {
+    gpu_->to_device_plainly(on_device_[m], host, counted(count, moved_.to_device, moved_.to_device_count));
+  }
+  void fetch_plainly(Name m, double* host, std::int64_t count) {
+    gpu_->to_host_plainly(host, on_device_[m], counted(count, moved_.to_host, moved_.to_host_count));
   }
   /// Of columns from `first` on.
   void gemm(std::int64_t n, Name left, Name right, Name to, std::int64_t first, std::int64_t columns, int lane = 0) {
@@ -46,6 +56,12 @@ class ByHand : public Variant {
   std::unique_ptr<Gpu> gpu_ = make_gpu();
 
  private:
+  static std::size_t counted(std::int64_t elements, std::uint64_t& bytes, std::uint64_t& transfers) {
+    const std::size_t size = static_cast<std::size_t>(elements) * sizeof(double);
+    bytes += size;
+    transfers += 1;
+    return size;
+  }
   double* on_device_[matrices] = {};
   int device_of_next_ = 0;
   Moved moved_;
@@ -65,7 +81,27 @@ class HandTuned : public ByHand {
   }
 };
 
-/// The same in tiles of columns: products begin when the first columns of B are there, and E's columns leave while others are computed.
+/// The same on memory from malloc, by plain copies: what a program costs that locks no pages.
+class Pageable : public ByHand {
+ public:
+  void chain(std::int64_t n, double* const (&host)[matrices]) override {
+    send_plainly(a, host[a], n * n);
+    send_plainly(b, host[b], n * n);
+    gemm(n, a, b, c, 0, n);
+    gemm(n, b, c, d, 0, n);
+    gemm(n, c, d, e, 0, n);
+    fetch_plainly(e, host[e], n * n);
+  }
+
+ protected:
+  double* allocate_host(std::size_t bytes) override {
+    void* const memory = std::malloc(bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<double*>(memory);
+  }
+};
+
+/// Of the first one in tiles of columns: products begin when the first columns of B are there, and E's columns leave while others are computed.
 class Overlapped : public ByHand {
  public:
   void chain(std::int64_t n, double* const (&host)[matrices]) override {
@@ -145,6 +181,7 @@ class PageByPage : public ByHand {
 std::unique_ptr<Variant> make_by_hand(const std::string& name) {
   if (name == "hand-tuned") return std::make_unique<HandTuned>();
   if (name == "hand-tuned-overlapped") return std::make_unique<Overlapped>();
+  if (name == "hand-tuned-pageable") return std::make_unique<Pageable>();
   if (name == "page") return std::make_unique<PageByPage>();
   return std::make_unique<CopyEveryCall>();
 }

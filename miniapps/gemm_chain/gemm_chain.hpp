@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct Options {
   std::int64_t n = 512;
   int rounds = 1;
   bool rewrite = false;  ///< the host writes A and B anew before each round behind the first
+  bool start = false;    ///< make a small product before the clock starts, so that no round has the start of the device and its libraries
   bool verify = false;
   std::string report;    ///< a file; empty: none
 };
@@ -28,6 +30,7 @@ struct Moved {
 struct Outcome {
   std::vector<double> seconds;          ///< of each round: the products, and the reading of E
   std::vector<double> rewrite_seconds;  ///< of the writes to A and B, timed apart
+  double start_seconds = 0;             ///< of the start that `Options::start` asks for: device, libraries, and a small product
   double error = 0;                     ///< relative, found by `--verify`
   Moved moved;
   std::string device = "host";
@@ -36,12 +39,17 @@ struct Outcome {
 enum Name { a, b, c, d, e };
 inline constexpr int matrices = 5;
 inline constexpr std::int64_t page_elements = 4096 / sizeof(double);
+/// A matrix of the first product has 2 KiB. It holds no whole page, so SemCache sends it at each call, whatever its settings.
+inline constexpr std::int64_t start_n = 16;
+inline constexpr std::uint64_t start_bytes = start_n * start_n * sizeof(double);
 
 /// A way to compute the chain, with the host's matrices where it wants them.
 class Variant {
  public:
   virtual ~Variant() = default;
   [[nodiscard]] virtual double* allocate(std::size_t bytes) = 0;
+  /// Computes `to` = `left` `right`, of `start_n` rows and columns, as the chain's products are computed. Counts nothing.
+  virtual void start(const double* left, const double* right, double* to) = 0;
   /// Computes the products. The host may read E afterwards.
   virtual void chain(std::int64_t n, double* const (&host)[matrices]) = 0;
   /// The host has written all of a matrix.
@@ -54,12 +62,13 @@ class Variant {
 
 /// Calls dgemm_ on memory from malloc, and nothing else: SemCache's variants are this one under semcache-run.
 [[nodiscard]] std::unique_ptr<Variant> make_plain();
-/// The variants whose copies are placed by hand: hand-tuned, hand-tuned-overlapped, copy-every-call, page.
+/// The variants whose copies are placed by hand: hand-tuned, hand-tuned-overlapped, hand-tuned-pageable,
+/// copy-every-call, page.
 /// @throws std::runtime_error  there is no GPU, and the emulated device was not asked for
 [[nodiscard]] std::unique_ptr<Variant> make_by_hand(const std::string& name);
 
-/// Runs the rounds of a variant in this process.
-[[nodiscard]] Outcome run_here(const Options& options, Variant& variant);
+/// Makes a variant, and runs its rounds in this process.
+[[nodiscard]] Outcome run_here(const Options& options, const std::function<std::unique_ptr<Variant>()>& make);
 /// Runs this program once more under semcache-run, which is at `runner`, and reads what SemCache says of it.
 /// @throws std::runtime_error  it failed, or its products were not offloaded; the text has SemCache's reason
 [[nodiscard]] Outcome run_under_semcache(const Options& options, const std::string& runner);

@@ -25,6 +25,8 @@ class EmulatedGpu : public Gpu {
   double* allocate_host(std::size_t bytes) override { return allocate(bytes); }
   void to_device(double* to, const double* from, std::size_t bytes, int) override { std::memcpy(to, from, bytes); }
   void to_host(double* to, const double* from, std::size_t bytes, int) override { std::memcpy(to, from, bytes); }
+  void to_device_plainly(double* to, const double* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void to_host_plainly(double* to, const double* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
   void gemm(std::int64_t n, std::int64_t columns, const double* left, const double* right, double* to, int) override {
     host_gemm(n, columns, left, right, to);
   }
@@ -41,6 +43,7 @@ class CudaGpu : public Gpu {
     find(runtime_, malloc_, "cudaMalloc");
     find(runtime_, malloc_host_, "cudaMallocHost");
     find(runtime_, copy_, "cudaMemcpyAsync");
+    find(runtime_, copy_plainly_, "cudaMemcpy");
     find(runtime_, create_stream_, "cudaStreamCreate");
     find(runtime_, wait_stream_, "cudaStreamSynchronize");
     find(runtime_, create_event_, "cudaEventCreate");
@@ -64,6 +67,9 @@ class CudaGpu : public Gpu {
   void to_host(double* to, const double* from, std::size_t bytes, int lane) override {
     expect(copy_(to, from, bytes, 2, streams_[lane]), "cudaMemcpyAsync");
   }
+  // The lanes' streams are such that plain copies wait for them, and they for plain copies.
+  void to_device_plainly(double* to, const double* from, std::size_t bytes) override { expect(copy_plainly_(to, from, bytes, 1), "cudaMemcpy"); }
+  void to_host_plainly(double* to, const double* from, std::size_t bytes) override { expect(copy_plainly_(to, from, bytes, 2), "cudaMemcpy"); }
   void gemm(std::int64_t n, std::int64_t columns, const double* left, const double* right, double* to, int lane) override {
     const double one = 1, zero = 0;
     const int size = static_cast<int>(n), wide = static_cast<int>(columns);
@@ -105,6 +111,7 @@ class CudaGpu : public Gpu {
   void* blas_ = nullptr;
   Take malloc_ = nullptr, malloc_host_ = nullptr;
   int (*copy_)(void*, const void*, std::size_t, int, void*) = nullptr;
+  int (*copy_plainly_)(void*, const void*, std::size_t, int) = nullptr;
   int (*create_stream_)(void**) = nullptr;
   int (*wait_stream_)(void*) = nullptr;
   int (*create_event_)(void**) = nullptr;

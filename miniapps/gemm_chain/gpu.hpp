@@ -20,6 +20,10 @@ class Gpu {
   [[nodiscard]] virtual double* allocate_host(std::size_t bytes) = 0;
   virtual void to_device(double* to, const double* from, std::size_t bytes, int lane) = 0;
   virtual void to_host(double* to, const double* from, std::size_t bytes, int lane) = 0;
+  /// A plain copy (cudaMemcpy), from or to any memory of the host, after all work of all lanes. To the host it is done when it returns; from the host
+  /// the memory may be changed then, and later work of all lanes follows.
+  virtual void to_device_plainly(double* to, const double* from, std::size_t bytes) = 0;
+  virtual void to_host_plainly(double* to, const double* from, std::size_t bytes) = 0;
   /// to = left right, for some columns of n rows.
   virtual void gemm(std::int64_t n, std::int64_t columns, const double* left, const double* right, double* to, int lane) = 0;
   /// What is submitted to `lane` from now on waits for what `other` has so far.

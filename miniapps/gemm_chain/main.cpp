@@ -18,12 +18,16 @@ int main(int argc, char** argv) {
   CLI::App app("C = AB, D = BC, E = CD of n x n matrices, then the host reads each page of E", "gemm_chain");
   app.add_option("--variant", o.variant,
                  "cpu: BLAS on the host; write-back, write-through: the same under semcache-run; hand-tuned, hand-tuned-overlapped: cuBLAS with copies "
-                 "placed by hand; copy-every-call: cuBLAS with three copies a call; page: cuBLAS, and what is missing crosses page by page")
-      ->check(CLI::IsMember({"cpu", "write-back", "write-through", "hand-tuned", "hand-tuned-overlapped", "copy-every-call", "page"}))
+                 "placed by hand, on page-locked memory; hand-tuned-pageable: with plain copies, on memory from malloc; copy-every-call: cuBLAS with "
+                 "three copies a call; page: cuBLAS, and what is missing crosses page by page")
+      ->check(CLI::IsMember({"cpu", "write-back", "write-through", "hand-tuned", "hand-tuned-overlapped", "hand-tuned-pageable", "copy-every-call",
+                             "page"}))
       ->capture_default_str();
   app.add_option("--n", o.n, "rows and columns")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16))->capture_default_str();
   app.add_option("--rounds", o.rounds, "how often the chain is computed")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   app.add_flag("--rewrite", o.rewrite, "the host writes A and B anew before each round");
+  app.add_flag("--start", o.start,
+               "make a small product before the clock starts, and state its seconds: they have the start of the device and of its libraries");
   app.add_flag("--verify", o.verify, "check E; too large an error makes the program fail");
   app.add_option("--report", o.report, "write the figures to this file, as JSON");
   app.add_option("--runner", runner, "where semcache-run is")->capture_default_str();
@@ -35,12 +39,14 @@ int main(int argc, char** argv) {
   }
   try {
     const bool by_semcache = o.variant == "write-back" || o.variant == "write-through";
-    const Outcome out = by_semcache ? run_under_semcache(o, runner) : run_here(o, *(o.variant == "cpu" ? make_plain() : make_by_hand(o.variant)));
+    const auto make = [&o] { return o.variant == "cpu" ? make_plain() : make_by_hand(o.variant); };
+    const Outcome out = by_semcache ? run_under_semcache(o, runner) : run_here(o, make);
     const double matrix = static_cast<double>(o.n) * static_cast<double>(o.n) * sizeof(double);
     const bool right = out.error <= tolerance(o.n);  // false for NaN
     if (!quiet) {
       std::printf("gemm_chain, n = %lld, variant %s on %s\nmatrices to the device %.3f, to the host %.3f\n", static_cast<long long>(o.n),
                   o.variant.c_str(), out.device.c_str(), static_cast<double>(out.moved.to_device) / matrix, static_cast<double>(out.moved.to_host) / matrix);
+      if (out.device != "emulated" && o.start) std::printf("start %.6f s\n", out.start_seconds);
       if (out.device != "emulated") std::printf("first round %.6f s, last round %.6f s\n", out.seconds.front(), out.seconds.back());
       if (o.verify) std::printf("verified: %s, error %.3e (at most %.1e)\n", right ? "yes" : "NO", out.error, tolerance(o.n));
     }

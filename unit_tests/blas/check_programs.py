@@ -4,9 +4,11 @@
 
 check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; of some cases another program or library
 """
+import collections
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -246,6 +248,80 @@ def own_new(c):
         c.same([c.programs], options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": "1"}, calls={ON_DEVICE: 30})
 
 
+def first_calls(c):
+    """Before the first offloaded call there is no device, no thread and no file; with it there are threads. A process without one makes no device."""
+    c.program("before_first_offload", stderr="more threads: yes\n", h2d=4 * MIB, d2h=2 * MIB,
+              calls={ON_DEVICE: 1, "BLAS dgemm on the host: nothing to compute": 1, "BLAS dgemm on the host: wrong arguments": 1,
+                     "BLAS dsdot on the host: the device's library does not have it, or not for such arguments": 1})
+    for options in ["--emulate", "--offload=never"], ["--emulate"]:
+        c.program("before_first_offload", options=options, h2d=0)
+        *_, report, _ = run([c.programs, "before_first_offload"], options, runner=c.runner)
+        c.expect(f"{options}: devices", (report["device"]["kind"], report["device"]["count"]), ("none", 0))
+
+
+def many_matrices(c):
+    """A hundred thousand matrices from malloc: sent at each call, or on the host; also in pages of their own, of which the kernel has fewer mappings."""
+    many, calls = {"TEST_BLAS_MATRICES": "100000"}, 99998
+    c.program("very_many_matrices", environment=many, calls={ON_DEVICE: calls})
+    too_little = {"BLAS dgemm on the host: too little work for the bytes that are missing on the device": calls}
+    c.program("very_many_matrices", options=["--emulate", "--malloc=4096"], environment={"SEMCACHE_BLAS_GUARD": "1", **many}, calls=too_little)
+
+
+def no_host_blas(c):
+    """A program calls a routine that only this library has: it ends with a message that says what to do."""
+    for routine in "ddot_", "cblas_dgemm", "scipy_dgemm_64_":
+        script = f"import ctypes; f = ctypes.CDLL(None).{routine}; x = (ctypes.c_double * 64)(); print('calls', flush=True); f(*[x] * 14); print('returns')"
+        command = [PYTHON, "-c", script]
+        plain = run(command)
+        c.expect(f"{routine}: without semcache-run", (plain[0], plain[1], "undefined symbol" in plain[3]), ("", 1, True))
+        for options in ["--emulate", "--offload=always"], ["--offload=never"]:
+            out, status, _, errors = run(command, options, runner=c.runner)
+            c.expect(f"{routine}, {options}: output, status", (out, status), ("calls\n", -6))
+            message = rf"semcache: .*the program calls {routine} of BLAS, and no loaded library has it but .*Link the program to a BLAS, too .*libblas3"
+            c.expect(f"{routine}, {options}: {errors!r} has the message", re.search(message, errors) is not None, True)
+
+
+def linked(c):
+    """The programs, linked to the library in front of their BLAS. c.programs is that one; beside it lies the one that is not."""
+    plain_program = str(pathlib.Path(c.programs).with_name("test_blas_programs"))
+    cases = {"freed_dies": (4 * MIB, 0), "reused_address": (8 * MIB, 4 * MIB), "realloc_grows": (4 * MIB, 2 * MIB), "statics": (MIB, 512 << 10)}
+    others = ["all_shapes", "input_and_output", "signal_handlers", "local_library", "which_library", "fork_uses_operands", "threads_with_tiles"]
+    for name in [*cases, *others]:
+        plain = run([plain_program, name])
+        for command in [c.programs, name], *([[c.runner, c.programs, name]] if name in cases else []):
+            with tempfile.TemporaryDirectory() as folder:
+                report = pathlib.Path(folder, "report.json")
+                settings = {"SEMCACHE_DEVICE": "emulated", "SEMCACHE_BLAS_OFFLOAD": "always", "SEMCACHE_REPORT": str(report)}
+                found = run(command, environment=settings)
+                total = json.loads(report.read_text())["total"]
+            print(f"  {name}")
+            c.expect(f"{name}: output, status", found[:2], plain[:2])
+            c.expect(f"{name}: stderr", found[3], plain[3])
+            if name in cases:
+                c.expect(f"{name}: bytes", (total["h2d"]["bytes"], total["d2h"]["bytes"]), cases[name])
+
+
+def openmp(c):
+    """Tiles of one matrix, computed by OpenMP's threads: each tile's bytes go to the device once, whoever computes it."""
+    for options, guard in ([], "16"), (["--malloc=4096"], "1"), (["--malloc=0"], "1"), (["--protocol=write-through"], "16"):
+        c.same([c.programs], options=["--emulate", "--offload=always", *options], environment={"SEMCACHE_BLAS_GUARD": guard}, calls={ON_DEVICE: 112})
+
+
+def streams(c):
+    """Calls of one thread are in one stream, those of four threads in four; more threads share these."""
+    for name, threads, alike in ("chain_in_place", 1, True), ("threads_with_tiles", 4, True), ("threads_in_turn", 4, False):
+        for malloc in "1M", "0":
+            c.program(name, options=["--emulate", "--offload=always", f"--malloc={malloc}"])
+            with tempfile.TemporaryDirectory() as folder:
+                timeline = pathlib.Path(folder, "timeline.json")
+                run([c.programs, name], ["--emulate", "--offload=always", f"--malloc={malloc}"], {"SEMCACHE_TRACE": str(timeline)}, c.runner)
+                events = json.loads(timeline.read_text())["traceEvents"]
+            of_queue = collections.Counter(e["args"]["queue"] for e in events if e.get("cat") == "launch")
+            c.expect(f"{name}, {malloc}: streams", len(of_queue), threads)
+            if alike:
+                c.expect(f"{name}, {malloc}: launches of a stream", len(set(of_queue.values())), 1)
+
+
 def processes(c):
     c.program("fork_uses_operands")
     c.program("threads_with_tiles")
@@ -277,11 +353,13 @@ def attacks(c):
 
 
 MEMORY_ATTACKS = """growing_blocks aligned_blocks sparse_operands exchanged_operands advised_operands protected_operands mapped_over started_programs
-fork_in_threads operands_of_threads operands_of_modules""".split()
+fork_in_threads operands_of_threads operands_of_modules deeply_bound_modules""".split()
 
 
 def memory_attacks(c):
     for name in MEMORY_ATTACKS:
+        if name == "deeply_bound_modules" and platform.machine() != "x86_64":
+            continue  # a limit of the library's
         for malloc in "4096", "0":
             c.program(name, options=["--emulate", "--offload=always", f"--malloc={malloc}"], environment={"SEMCACHE_BLAS_GUARD": "1"})
 
@@ -455,6 +533,36 @@ def hpcc(c):
         unmodified(c, ["bash", "-c", script], results, as_root)
 
 
+def both_preloaded(c, *arguments):
+    """Two processes that call BLAS and MPI, with both libraries in front of them. MPI takes the content from the device, and only the bytes of each
+    message: C's hundred numbers come home, then D but for the hundred that have come, ten numbers of A, and C. A and B go to the device, the hundred,
+    E, and ten numbers of B."""
+    launch, preload = os.environ["TEST_BLAS_LAUNCH"].split(), os.environ["TEST_BLAS_MPI_PRELOAD"]
+    program = [c.programs, *map(str, arguments)]
+    plain, status, _, _ = run([*launch, *program])
+    c.expect("without semcache-run: status, lines", (status, len(plain.splitlines())), (0, 2))
+    for single_copies in "none", "cma":  # which let one process read the other's pages past their protection
+        with tempfile.TemporaryDirectory() as folder:
+            # The launcher itself shall not have them.
+            command = ["env", f"LD_PRELOAD={preload}", c.runner, "--emulate", "--offload=always", f"--report={folder}/%r.json", *program]
+            out, status, _, errors = run([*launch, *command], environment={"OMPI_MCA_btl_vader_single_copy_mechanism": single_copies})
+            c.expect(f"{single_copies}: status, stderr", (status, errors), (0, ""))
+            c.expect(f"{single_copies}: output", out, plain)
+            for rank in range(2):
+                report = json.loads(pathlib.Path(folder, f"{rank}.json").read_text())
+                moved = tuple(report["total"][name]["bytes"] for name in ("h2d", "d2h"))
+                c.expect(f"{single_copies}, rank {rank}: bytes to the device and to the host", moved, (6 * MIB + 880, 4 * MIB + 80))
+                c.expect(f"{single_copies}, rank {rank}: calls", {call["what"]: call["count"] for call in report["library_calls"]}, {ON_DEVICE: 5})
+
+
+def mpi(c):
+    both_preloaded(c)
+
+
+def mpi_late(c):
+    both_preloaded(c, REFERENCE / "libblas.so.3")
+
+
 def signals(c):
     c.program("signal_handlers")
     c.program("real_crash", status=-11)
@@ -467,10 +575,11 @@ def signals(c):
 
 def gemm_chain(c):
     """Matrices to and from the device, exactly, for one round and for three, with A and B as they were or written anew."""
-    for variant, to_device, to_host in (("cpu", 0, 0), ("hand-tuned", 2, 1), ("hand-tuned-overlapped", 2, 1), ("write-back", 2, 1),
-                                        ("write-through", 2, 3), ("copy-every-call", 6, 3), ("page", 2, 1)):
-        by_hand = variant in ("hand-tuned", "hand-tuned-overlapped", "copy-every-call")
-        for options, rounds_in, rounds_out in ([], 1, 1), (["--rounds", "3"], 3 if by_hand else 1, 3), (["--rounds", "3", "--rewrite"], 3, 3):
+    for variant, to_device, to_host in (("cpu", 0, 0), ("hand-tuned", 2, 1), ("hand-tuned-overlapped", 2, 1), ("hand-tuned-pageable", 2, 1),
+                                        ("write-back", 2, 1), ("write-through", 2, 3), ("copy-every-call", 6, 3), ("page", 2, 1)):
+        by_hand = variant.startswith("hand-tuned") or variant == "copy-every-call"
+        for options, rounds_in, rounds_out in (([], 1, 1), (["--rounds", "3"], 3 if by_hand else 1, 3), (["--rounds", "3", "--rewrite"], 3, 3),
+                                               (["--start"], 1, 1)):
             with tempfile.TemporaryDirectory() as folder:
                 report = pathlib.Path(folder, "chain.json")
                 done = run([c.programs, "--variant", variant, "--n", "512", "--verify", "--report", str(report), *options],
@@ -481,12 +590,13 @@ def gemm_chain(c):
             moved = found["transfers"]
             expected = to_device * rounds_in, to_host * rounds_out
             c.expect(f"{variant} {options}: matrices", (moved["h2d_matrices"], moved["d2h_matrices"]), expected)
+            c.expect(f"{variant} {options}: seconds of the start", found.get("start_seconds", 0) > 0, "--start" in options)
             if variant == "page":  # the same bytes as write-back, in pages
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, memory_attacks, row_swaps, late, all_routines, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, kept_blocks, own_new, processes,
-         reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, signals, gemm_chain]
+CASES = [attacks, memory_attacks, row_swaps, late, all_routines, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, first_calls, many_matrices, no_host_blas, linked, openmp, streams, kept_blocks, own_new, processes,
+         reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, mpi, mpi_late, signals, gemm_chain]
 
 
 def main():

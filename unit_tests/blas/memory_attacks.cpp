@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -280,9 +281,60 @@ void operands_of_modules() {
   }
 }
 
+/// Modules that find the C library's functions, and a BLAS of their own, in front of the program's (RTLD_DEEPBIND). One binds its names when it is
+/// loaded, one when it uses them.
+void deeply_bound_modules() {
+  for (const char* const name : {TEST_BLAS_DEEP_MODULE, TEST_BLAS_DEEP_MODULE_NOW}) {
+    void* const module = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (module == nullptr) std::abort();
+    const auto in_module = [module](const char* function, auto type) { return reinterpret_cast<decltype(type)>(::dlsym(module, function)); };
+    const auto free_there = in_module("deep_free", static_cast<void (*)(void*)>(nullptr));
+    const auto free_by_table = in_module("deep_free_by_table", static_cast<void (*)(void*)>(nullptr));
+    const auto malloc_there = in_module("deep_malloc", static_cast<void* (*)(std::size_t)>(nullptr));
+    const auto realloc_there = in_module("deep_realloc", static_cast<void* (*)(void*, std::size_t)>(nullptr));
+    const auto unmap_there = in_module("deep_unmap", static_cast<int (*)(void*, std::size_t)>(nullptr));
+    const auto map_there = in_module("deep_map", static_cast<void* (*)(std::size_t)>(nullptr));
+    const auto write_there = in_module("deep_write", static_cast<long (*)(int, const void*, std::size_t)>(nullptr));
+    const auto read_there = in_module("deep_read", static_cast<long (*)(int, void*, std::size_t)>(nullptr));
+    std::printf("calls the BLAS %g\n", in_module("deep_mark", static_cast<double (*)()>(nullptr))());
+    double *const a = small_matrix(1), *const b = small_matrix(2), *c = small_matrix(3);
+    small_product(a, b, c);
+    free_there(a);
+    c = static_cast<double*>(realloc_there(c, 3 * small_bytes));
+    show_small("of another size", c);
+    auto* const d = static_cast<double*>(malloc_there(small_bytes));
+    fill(d, 4, small_count);
+    auto* e = static_cast<double*>(map_there(small_bytes));
+    small_product(d, b, e);
+    std::FILE* const file = std::tmpfile();
+    std::printf("written %ld\n", write_there(::fileno(file), e, small_bytes));
+    if (::lseek(::fileno(file), 0, SEEK_SET) != 0) std::abort();
+    small_product(b, d, c);
+    std::printf("read %ld\n", read_there(::fileno(file), c, small_bytes));
+    show_small("read", c);
+    std::fclose(file);
+    free_by_table(d);
+    small_product(b, b, e);
+    std::printf("unmapped %d\n", unmap_there(e, small_bytes));
+    e = static_cast<double*>(map_there(small_bytes));
+    fill(e, 5, small_count);
+    in_module("deep_signals", static_cast<void (*)()>(nullptr))();
+    small_product(e, b, c);
+    show_small("signals are blocked", c);
+    ::signal(SIGSEGV, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    std::free(c);
+    std::free(b);
+    std::printf("%d\n", ::munmap(e, small_bytes));
+  }
+}
+
 }  // namespace
 
 const Programs memory_attacks = {
+    {"deeply_bound_modules", &deeply_bound_modules},
     {"row_swaps", &row_swaps},
     {"growing_blocks", &growing_blocks},
     {"aligned_blocks", &aligned_blocks},

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -650,6 +651,31 @@ void threads_with_tiles() {
   show("tiles", c);
 }
 
+/// Threads take turns: each computes from the result of the one before it, which is in another stream, and overwrites what that one reads.
+void threads_in_turn() {
+  double* const m[] = {matrix(1), matrix(2), matrix(3)};
+  std::mutex mutex;
+  std::condition_variable passed;
+  int turn = 0;
+  constexpr int threads = 6, rounds = 5;
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([&, t] {
+      for (int round = 0; round < rounds; ++round) {
+        std::unique_lock<std::mutex> lock(mutex);
+        const int mine = round * threads + t;
+        passed.wait(lock, [&] { return turn == mine; });
+        gemm('N', 'N', n, n, n, 0.06, m[mine % 3], n, m[(mine + 1) % 3], n, 0, m[(mine + 2) % 3], n);
+        if (mine % 7 == 0) m[mine % 3][mine] = mine;
+        turn = mine + 1;
+        passed.notify_all();
+      }
+    });
+  }
+  for (std::thread& t : all) t.join();
+  for (const double* const result : m) show("in turn", result);
+}
+
 void input_and_output() {
   double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
   std::FILE* const file = std::tmpfile();
@@ -875,6 +901,7 @@ const Programs all_programs = {
     {"nan_and_beta_zero", &nan_and_beta_zero},
     {"fork_uses_operands", &fork_uses_operands},
     {"threads_with_tiles", &threads_with_tiles},
+    {"threads_in_turn", &threads_in_turn},
     {"input_and_output", &input_and_output},
 };
 
@@ -882,13 +909,13 @@ const Programs all_programs = {
 
 int main(int argument_count, char** arguments) {
   const std::string name = argument_count > 1 ? arguments[1] : "";
-  for (const Programs* of : {&all_programs, &attacks, &memory_attacks, &signal_attacks}) {
+  for (const Programs* of : {&all_programs, &attacks, &first_calls, &memory_attacks, &signal_attacks}) {
     if (const auto program = of->find(name); program != of->end()) {
       program->second();
       return 0;
     }
   }
-  for (const Programs* of : {&all_programs, &attacks, &memory_attacks, &signal_attacks}) {
+  for (const Programs* of : {&all_programs, &attacks, &first_calls, &memory_attacks, &signal_attacks}) {
     for (const auto& p : *of) std::printf("%s\n", p.first.c_str());
   }
   return 2;

@@ -22,7 +22,7 @@ void dgemm_(const char*, const char*, const int*, const int*, const int*, const 
 namespace programs {
 
 using Programs = std::map<std::string, std::function<void()>>;
-extern const Programs attacks, memory_attacks, signal_attacks;  ///< of the files of these names
+extern const Programs attacks, first_calls, memory_attacks, signal_attacks;  ///< of the files of these names
 
 constexpr int n = 512;  // a matrix has 2 MiB
 constexpr std::size_t count = std::size_t{n} * n, bytes = count * sizeof(double);

@@ -11,6 +11,7 @@
 #include <semcache/tasks/lanes.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -60,6 +61,16 @@ class Sent : base::Uncopied {
 runtime::LibraryUse use_of(const Operand& o, const void* at) noexcept {
   if (!o.is_scattered()) return {at, o.width(), o.mode, o.columns, o.pitch()};
   return {at, o.span(), o.mode == Access::read ? Access::read : Access::read_write};
+}
+
+/// Returns the calling thread's lane: threads get them in turn. So calls of several threads can overlap on the device. What they have in common of
+/// their operands orders them, whatever their lanes are; the calls of one thread are in order.
+std::uint32_t lane_of_this_thread() noexcept {
+  constexpr std::uint32_t none = ~std::uint32_t{0};
+  static std::atomic<std::uint32_t> threads{0};
+  [[gnu::tls_model("initial-exec")]] static thread_local std::uint32_t lane = none;
+  if (lane == none) lane = threads.fetch_add(1, std::memory_order_relaxed) % tasks::lanes_of_device;
+  return lane;
 }
 
 /// Returns the first byte of a whole page behind the operand's first byte. What is adopted in place contains one.
@@ -162,7 +173,7 @@ void Places::compute(const Routines& routines) {
   std::vector<runtime::Tile> tiles;
   std::array<std::unique_ptr<Sent>, most_operands> sent;
   std::array<std::unique_ptr<Formed>, most_operands> formed;
-  const runtime::Stream stream = tasks::lane(device, 0);
+  const runtime::Stream stream = tasks::lane(device, lane_of_this_thread());
   std::vector<runtime::LibraryUse> uses;
   std::array<const void*, most_operands> at{};
   tiles.reserve(call_.count);

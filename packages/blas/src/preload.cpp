@@ -10,10 +10,11 @@
 // threads, and libraries are loaded, nothing is looked up in the loader: its lock may be held by a thread that waits for the one that calls.
 #include "preload_entries.hpp"  // which CMake writes: the names of libsemcache_blas.so
 
+#include "deep_binding.hpp"
+#include "object_names.hpp"
 #include "open_mask.hpp"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -62,6 +63,7 @@ ask:
   .endr
   movl %r11d, %edi
   movq 184(%rsp), %rsi  # the caller, behind what has been saved
+  leaq 128(%rsp), %rdx
   call semcache_blas_entry
   movq %rax, %r11
   .irp number, 0, 1, 2, 3, 4, 5, 6, 7
@@ -74,11 +76,17 @@ ask:
   jmp *%r11
 )" SEMCACHE_BLAS_ENTRIES);
 
+namespace {
+/// Arguments of a call, as `ask` saves them.
+struct Arguments {
+  std::uintptr_t of_variable_count, sixth, fifth, fourth, third, second, first;
+};
+}  // namespace
+
 #pragma GCC visibility push(hidden)
 extern "C" {
-extern const char semcache_blas_names[];  ///< of all entries, one behind the other
 void* semcache_blas_slots[semcache::blas::entries];
-void* semcache_blas_entry(unsigned number, const void* caller) noexcept;
+void* semcache_blas_entry(unsigned number, const void* caller, const Arguments& arguments) noexcept;
 }
 #pragma GCC visibility pop
 
@@ -87,67 +95,6 @@ using namespace semcache::blas;
 namespace {
 
 // ---- names of objects
-
-constexpr std::uint32_t hash_of(const char* name) noexcept {
-  std::uint32_t h = 5381;
-  for (; *name != '\0'; ++name) h = h * 33 + static_cast<unsigned char>(*name);
-  return h;
-}
-/// A name, and its number in tables.
-struct Sign {
-  const char* name;
-  std::uint32_t hash = hash_of(name);
-};
-
-/// An object's table of names (DT_GNU_HASH). The loader's own search is slow where there is nothing to find, which it tells in words.
-class Names {
- public:
-  explicit Names(const dl_phdr_info& object) noexcept {
-    for (int i = 0; i < object.dlpi_phnum; ++i) {
-      if (object.dlpi_phdr[i].p_type == PT_DYNAMIC) read(object.dlpi_addr, object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
-    }
-  }
-  explicit operator bool() const noexcept { return table_ != nullptr && symbols_ != nullptr && strings_ != nullptr; }
-  [[nodiscard]] bool have(const Sign& sign) const noexcept {
-    const std::uint32_t buckets = table_[0], first = table_[1], words = table_[2];
-    const auto* const filter = reinterpret_cast<const std::uint64_t*>(table_ + 4);
-    const std::uint64_t bits = std::uint64_t{1} << (sign.hash % 64) | std::uint64_t{1} << ((sign.hash >> table_[3]) % 64);
-    if ((filter[sign.hash / 64 % words] & bits) != bits) return false;
-    const auto* const heads = reinterpret_cast<const std::uint32_t*>(filter + words);
-    const std::uint32_t* const chain = heads + buckets;
-    std::uint32_t at = heads[sign.hash % buckets];
-    if (at < first) return false;
-    for (;; ++at) {
-      const std::uint32_t hash = chain[at - first];
-      const ElfW(Sym)& symbol = symbols_[at];
-      if ((hash | 1) == (sign.hash | 1) && symbol.st_shndx != SHN_UNDEF && std::strcmp(strings_ + symbol.st_name, sign.name) == 0) return true;
-      if ((hash & 1) != 0) return false;
-    }
-  }
-
- private:
-  void read(std::uintptr_t base, std::uintptr_t dynamic) noexcept {
-    for (const auto* d = reinterpret_cast<const ElfW(Dyn)*>(dynamic); d->d_tag != DT_NULL; ++d) {
-      const std::uintptr_t value = d->d_un.d_ptr, at = value < base ? value + base : value;
-      if (d->d_tag == DT_GNU_HASH) table_ = reinterpret_cast<const std::uint32_t*>(at);
-      if (d->d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const ElfW(Sym)*>(at);
-      if (d->d_tag == DT_STRTAB) strings_ = reinterpret_cast<const char*>(at);
-    }
-  }
-  const std::uint32_t* table_ = nullptr;
-  const ElfW(Sym)* symbols_ = nullptr;
-  const char* strings_ = nullptr;
-};
-
-/// Returns whether the address lies in the object.
-bool is_within(const dl_phdr_info& object, const void* address) noexcept {
-  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address) - object.dlpi_addr;
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object.dlpi_phdr[i];
-    if (part.p_type == PT_LOAD && at - part.p_vaddr < part.p_memsz) return true;
-  }
-  return false;
-}
 
 struct Signs {
   const Sign* first;
@@ -183,12 +130,12 @@ bool may_have_blas = false; ///< the program has loaded a library since we looke
 bool has_loaded = false;    ///< it has ever loaded one
 bool has_threads = false;
 void* waking_thread = nullptr;
+void* foreign_io = nullptr;  ///< libsemcache_blas.so's semcache_foreign_io_1
 
 void say(const char* text) noexcept {
   if (text != nullptr) ::syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));  // write is an entry
 }
 
-const char* behind(const char* name) noexcept { return name + std::strlen(name) + 1; }
 const char* name_of(unsigned number) noexcept {
   const char* name = semcache_blas_names;
   for (unsigned i = 0; i < number; ++i) name = behind(name);
@@ -227,6 +174,7 @@ void wake() noexcept {
     say(why);
     say("\n");
   } else {
+    store(foreign_io, ::dlsym(library, "semcache_foreign_io_1"));
     const char* name = semcache_blas_names;
     for (unsigned i = 0; i < entries; ++i, name = behind(name)) {
       if (i >= of_c && i < of_blas) continue;
@@ -303,8 +251,15 @@ bool reports() noexcept {
 
 }  // namespace
 
+/// For the preloaded MPI layer (packages/mpi), which does not see libsemcache_blas.so: that library's table for code whose accesses are not noticed.
+/// It has a name of its own, because a program that contains SemCache has semcache_foreign_io_1. @return nullptr as long as the library is not loaded
+extern "C" [[gnu::visibility("default")]] const void* semcache_blas_foreign_io_1() noexcept {
+  void* const function = load(foreign_io);
+  return function != nullptr ? reinterpret_cast<const void* (*)()>(function)() : nullptr;
+}
+
 /// Returns where an entry leads whose slot is empty, and fills the slot, unless the next call has to come here, too.
-extern "C" void* semcache_blas_entry(unsigned number, const void* caller) noexcept {
+extern "C" void* semcache_blas_entry(unsigned number, const void* caller, const Arguments& arguments) noexcept {
   const bool loads = number == entry_of_dlopen && !load(awake);
   if (loads) {
     has_loaded = true;
@@ -327,8 +282,10 @@ extern "C" void* semcache_blas_entry(unsigned number, const void* caller) noexce
     say("\n");
     ::abort();
   }
+  // Each call of dlopen comes here, because of its arguments.
+  if (number == entry_of_dlopen) return dlopen_for(reinterpret_cast<const char*>(arguments.first), static_cast<int>(arguments.second), target);
   // An entry that has got another target meanwhile is asked for once more.
-  if (!loads && !load(may_have_blas)) store(semcache_blas_slots[number], target);
+  if (!load(may_have_blas)) store(semcache_blas_slots[number], target);
   if (load(leads_to[number]) != target) store(semcache_blas_slots[number], static_cast<void*>(nullptr));
   return target;
 }

@@ -5,10 +5,13 @@
 #include "device_addresses.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 
 // Weak, because the preloaded library also meets programs without SemCache.
 extern "C" __attribute__((weak)) const semcache::runtime::ForeignIo* semcache_foreign_io_1() noexcept;
+// Of libsemcache_blas_preload.so, which loads SemCache where this library does not see it, and only once the program has a BLAS: nullptr until then.
+extern "C" __attribute__((weak)) const semcache::runtime::ForeignIo* semcache_blas_foreign_io_1() noexcept;
 
 namespace semcache::mpi {
 namespace {
@@ -23,7 +26,12 @@ std::byte* at(const void* address, std::int64_t distance) {
 }  // namespace
 
 const runtime::ForeignIo* io() noexcept {
-  static const runtime::ForeignIo* const table = semcache_foreign_io_1 != nullptr ? semcache_foreign_io_1() : nullptr;
+  static std::atomic<const runtime::ForeignIo*> known{nullptr};
+  const runtime::ForeignIo* table = known.load(std::memory_order_acquire);
+  if (table != nullptr) return table;
+  if (semcache_foreign_io_1 != nullptr) table = semcache_foreign_io_1();
+  else if (semcache_blas_foreign_io_1 != nullptr) table = semcache_blas_foreign_io_1();
+  if (table != nullptr) known.store(table, std::memory_order_release);
   return table;
 }
 
