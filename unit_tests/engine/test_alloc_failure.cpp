@@ -98,6 +98,29 @@ void check_faults(const Machine::Options& options) {
 }
 
 /// The first of a set needs nothing new, because its neighbour has its granule; the memory of the second is what fails.
+/// What finds nothing to do takes no memory: no allocation is tried.
+TEST(AllocFailure, ReadyLaunchesAndAccessesAllocateNothing) {
+  Program p;
+  char stream;
+  Memory& host = p.on_host(4096);
+  Memory& read = p.on_device(4096);
+  Memory& written = p.on_device(4096);
+  p.host_write(host, host.all(), 1);
+  for (Memory* m : {&read, &written}) {
+    p.kernel_write(&stream, *m, m->all(), 2);
+    p.launch(&stream, {{m, true}}, [] {});  // the flags of what a launch wrote are set behind it
+  }
+  const engine::QueueIndex queue = p.queue(&stream);
+  const engine::Operand operands[] = {{&read, false}, {&written, true}};
+  const FailingMemory fails(0);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(p.engine().launches.begin_launch(queue, operands, 2));
+    (void)p.engine().launches.end_launch(queue, operands, 2);
+    p.engine().access(host, host.all(), Access::read_write);
+  }
+  EXPECT_EQ(FailingMemory::left(), 0);
+}
+
 TEST(AllocFailure, OfASetOfWhichOneSharesItsNeighboursGranule) {
   for (long k = 0, fired = 1; fired != 0; ++k) {
     Program p;

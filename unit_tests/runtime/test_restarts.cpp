@@ -228,6 +228,62 @@ TEST(Restarts, AtAnyTimeBesideAnyCall) {
   finalize();
 }
 
+/// Eight threads launch, fault, copy, free and evict with device memory for three of their arrays, while other threads end the runtime again and
+/// again. What a thread has in one runtime is right there; a thread whose runtime ends in the middle begins anew.
+TEST(Restarts, BesideLaunchesAndEvictions) {
+  constexpr int rounds = 30, threads = 8;
+  constexpr std::size_t granule = 64 << 10, elements = granule / sizeof(int);
+  ::setenv("SEMCACHE_DEVICE_MEMORY", std::to_string(3 * granule).c_str(), 1);
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0}, whole{0};
+  std::vector<std::thread> users;
+  char streams[threads];
+  for (int me = 0; me < threads; ++me) {
+    users.emplace_back([&, me] {
+      for (int i = me; !stop; i += threads) {
+        const std::uint64_t before = epoch();
+        auto* const device = static_cast<int*>(allocate_device("device", granule));
+        const bool of_this_runtime = epoch() == before;
+        auto* const copied = static_cast<int*>(allocate_host("copied", granule, nullptr));
+        int* side = nullptr;
+        try {
+          side = static_cast<int*>(allocate_host("side", granule, device));
+          std::fill_n(side, elements, i);
+          const QueueId queue = queue_of(&streams[me]);
+          copy(device, side, granule, queue);
+          for (int launch = 0; launch < 2; ++launch) {
+            const Capture capture{device, nullptr, nullptr, true, false};
+            const Launch running(queue, "kernel", &capture, 1);
+            if (!of_this_runtime || epoch() != before) break;  // the array has no memory on a device any more
+            for (std::size_t k = 0; k < elements; ++k) device[k] += 1;
+          }
+          copy(copied, device, granule, queue);
+          copy(side, device, granule, queue);
+        } catch (const UsageError&) {  // an array is one of a runtime that has ended
+        }
+        const bool right = side != nullptr && side[0] == i + 2 && side[elements - 1] == i + 2 && copied[elements / 2] == i + 2;
+        if (of_this_runtime && epoch() == before) {
+          ++whole;
+          if (!right) ++wrong;
+        }
+        deallocate(copied);
+        deallocate(device);
+        if (side != nullptr) deallocate(side);
+      }
+    });
+  }
+  for (int round = 0; round < rounds; ++round) {
+    const int so_far = whole;
+    while (whole < so_far + threads) std::this_thread::yield();
+    std::thread(finalize).join();
+  }
+  stop = true;
+  for (std::thread& t : users) t.join();
+  EXPECT_EQ(wrong, 0);
+  finalize();
+  ::unsetenv("SEMCACHE_DEVICE_MEMORY");
+}
+
 TEST(Restarts, AreRefusedInAKernelOfTheThread) {
   auto* const device = static_cast<int*>(allocate_device("array", n * sizeof(int)));
   {

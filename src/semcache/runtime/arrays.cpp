@@ -467,6 +467,14 @@ void retire_queue(QueueId queue) noexcept {
 
 void copy(void* to, const void* from, std::size_t bytes, QueueId queue) { copy_2d(to, bytes, from, bytes, bytes, 1, queue); }
 
+/// @throws UsageError  the address lies in a device array that outlived its runtime, and that has no memory any more
+static void expect_memory_at(const Runtime& r, const void* address) {
+  if (ended.load(std::memory_order_acquire) == nullptr || array_at(r, address) != nullptr) return;
+  const Memory* const m = outlived(address);
+  SEMCACHE_EXPECTS(m == nullptr || m->on_host(), "a copy to or from the device array at " + base::text_of(address) +
+                                                     ", whose content went with its runtime (semcache::finalize). Copy it before, or allocate it anew");
+}
+
 void copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t columns,
              QueueId queue) {
   if (width == 0 || columns == 0) return;
@@ -477,6 +485,7 @@ void copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_
   Runtime& r = runtime();
   refuse_recording(queue);
   r.threads->look_around();
+  for (const void* const end : {static_cast<const void*>(to), from}) expect_memory_at(r, end);
   r.engine->copies.copy(to, from, {width, columns, to_pitch, from_pitch});
 }
 
