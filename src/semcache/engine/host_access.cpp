@@ -16,10 +16,11 @@ void HostAccess::die_closed(const Memory& m) const noexcept {
 
 void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access mode, ByteRange least) {
   const Kept kept(m);
+  if (!least.empty() && !least.contains(range)) t.can_ask_for_less();
   t.run([&] {
     if (kept.freed()) return Obstacle();
-    const bool in_use = !least.empty() && bool(hazards_.host_uses_of(m.datum, range, mode_of(writes(mode))));
-    return open_pages(m, in_use ? least : range, mode);
+    const bool less = !least.empty() && (t.asks_for_less() || hazards_.host_uses_of(m.datum, range, mode_of(writes(mode))));
+    return open_pages(m, less ? least : range, mode);
   });
   if (kept.freed()) return;  // another thread has freed it, so the program's next access is a crash of its own
   shapes_.keep_maps_short(t, m);
@@ -351,14 +352,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   const trace::Timed timed(s_.recorder, trace::Span::Kind::fault, kind == FaultKind::write ? "write" : "read", m.label);
   const ByteRange range = plan_fault(m, position, mode);
   const ByteRange page{round_down(position, s_.page_bytes), round_down(position, s_.page_bytes) + s_.page_bytes};
-  const Kept kept(m);
-  try {
-    host_access(t, m, range, mode, page);
-  } catch (const Transactions::NeitherCanGoOn&) {  // what lies beyond the page is not needed
-    if (kept.freed()) return FaultResult::served;  // the program's next access is a crash of its own
-    if (page.contains(range)) throw;
-    host_access(t, m, page, mode);
-  }
+  host_access(t, m, range, mode, page);
   return FaultResult::served;
 }
 

@@ -40,7 +40,8 @@ class HostAccess : Parts {
   void open_everything();
 
   /// Runs `open_pages` in the transaction. Does nothing more if the array is freed meanwhile.
-  /// @param least  what suffices if a use on the host stands in the way of the rest; empty: nothing less than `range`
+  /// @param least  what suffices if a use on the host stands in the way of the rest, or a thread that waits for this access; empty: nothing
+  ///               less than `range`
   void host_access(Transaction& transaction, Memory& memory, ByteRange range, Access mode, ByteRange least = {});
   /// @return no obstacle when the bytes are valid and accessible on the host, and no transfer is in the way; otherwise the first
   /// obstacle
