@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* usage =
     "many_arrays [--part NAME] [COUNT ...]   (10 1000 16000 100000)\n"
-    "NAME: saved, mirrors, parts, ready, allocations, kernel, adopted, bytes, evictions or tiles; all of them if it is not given.\n"
+    "NAME: saved, mirrors, parts, ready, allocations, kernel, freed, adopted, bytes, evictions or tiles; all of them if it is not given.\n"
     "Prints what operations cost, in microseconds, while so many other arrays live: medians on the emulated device, one process for all.\n"
     "Figures at 100,000 beside those at 10 tell what grows with arrays that are not concerned. The processor's caches do not hold\n"
     "100,000 arrays, so figures that come to another array each time grow by some misses even where no work does. In a virtual machine,\n"
@@ -285,7 +285,8 @@ void beside_ready_arrays(std::size_t count, Table& table) {
   table.add("ready arrays: a known launch behind that", median(launches));
 }
 
-/// Measures arrays that a kernel's body frees, as that of a View of Views does on the emulated device: they go when the launch ends.
+/// Measures arrays that a kernel's body frees, as that of a View of Views does on the emulated device: they go when the launch ends. All of
+/// them are freed at once, so this is the cost of each of many, not that beside many (`ten_freed_in_a_kernel`).
 void freed_in_a_kernel(std::size_t count, Table& table) {
   void* const own = written_array();
   Arrays arrays(count, &written_array);
@@ -295,6 +296,32 @@ void freed_in_a_kernel(std::size_t count, Table& table) {
     for (std::size_t i = 0; i < count; ++i) runtime::deallocate(std::exchange(arrays[i], nullptr));
   });
   table.add("arrays freed in a kernel: each of them", us / static_cast<double>(count));
+  runtime::deallocate(own);
+}
+
+/// Measures a launch whose body frees ten arrays of a granule each, beside the others, which stay.
+void ten_freed_in_a_kernel(std::size_t count, Table& table) {
+  constexpr std::size_t granule = 64 * 1024;
+  const Arrays others(count, &written_array);
+  void* const own = written_array();
+  const auto sample = [&](const auto& before) {
+    Arrays ten(10, [] {
+      void* const a = runtime::allocate_device("array", granule - runtime::header_bytes);
+      write_all(a, granule - runtime::header_bytes);
+      return a;
+    });
+    before();
+    return time_of([&] {
+      const runtime::Capture capture{own, nullptr, 0, true, true};
+      const runtime::Launch l(queue(), "frees", &capture, 1);
+      for (std::size_t i = 0; i < ten.size(); ++i) runtime::deallocate(std::exchange(ten[i], nullptr));
+    });
+  };
+  std::vector<double> warm, cold;
+  for (std::size_t k = 0; k < samples; ++k) warm.push_back(sample([] {}));
+  for (std::size_t k = 0; k < 21; ++k) cold.push_back(sample(&empty_caches));
+  table.add("ten arrays freed in a kernel: that launch", median(warm));
+  table.add("ten arrays freed in a kernel: the same with emptied caches", median(cold));
   runtime::deallocate(own);
 }
 
@@ -441,6 +468,7 @@ int main(int argc, char** argv) {
   const std::pair<const char*, Measure> parts[] = {
       {"saved", &beside_saved_copies}, {"mirrors", &beside_mirrors_of_one}, {"parts", &beside_parts_of_one},
       {"ready", &beside_ready_arrays}, {"allocations", &allocations},       {"kernel", &freed_in_a_kernel},
+      {"freed", &ten_freed_in_a_kernel},
       {"adopted", &beside_adopted_ranges}, {"bytes", &host_bytes_of_each},  {"evictions", &evictions}, {"tiles", &tiles}};
   const auto chosen = [&](const auto& named) { return *part == '\0' || std::strcmp(named.first, part) == 0; };
   if (std::none_of(std::begin(parts), std::end(parts), chosen)) {

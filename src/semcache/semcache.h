@@ -103,7 +103,7 @@ struct semcache_statistics_t {
   semcache_traffic between_devices; /**< part of d2d: from one device to another, over the link between them */
   uint64_t peer_launches;         /**< launches that use an array from another device than its own, summed over these arrays */
   semcache_traffic rewritten;     /**< written on the host with the values that the device had */
-  uint64_t hulls;                 /**< uses of strided columns that needed what lies between the columns, too */
+  uint64_t hulls;                 /**< uses of strided columns, and messages of many pieces, that needed what lies between them, too */
 };
 
 /** Returns the library's version: 10000 * major + 100 * minor + patch. A library may be newer than this header. */

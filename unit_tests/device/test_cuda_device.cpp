@@ -33,6 +33,8 @@ TEST_F(CudaDevice, SaysWhatItIs) {
   EXPECT_EQ(device->ordinal(), 0);
   EXPECT_FALSE(device->name().empty());
   EXPECT_GE(device->granularity_bytes(), 2U << 20);
+  EXPECT_GE(device->block_bytes(), 16U << 20) << "a smaller block costs too many of the driver's calls";
+  EXPECT_EQ(device->block_bytes() % device->granularity_bytes(), 0u);
   EXPECT_GT(device->total_memory_bytes(), device->granularity_bytes());
 }
 

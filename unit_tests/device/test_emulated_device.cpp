@@ -23,6 +23,7 @@ TEST(EmulatedDevice, SaysWhatItIs) {
   EXPECT_EQ(device->name(), "emulated device 3");
   EXPECT_EQ(device->total_memory_bytes(), 1U << 20);
   EXPECT_EQ(device->granularity_bytes(), 64U << 10);
+  EXPECT_EQ(device->block_bytes(), 64U << 10);
 }
 
 TEST(EmulatedDevice, ZeroMeansAQuarterOfTheHostsMemory) {

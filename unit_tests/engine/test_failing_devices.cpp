@@ -183,6 +183,19 @@ std::vector<Case> cases(std::uint32_t device) {
          p.content[p.b] = [](std::uint64_t i) { return Machine::mix(i < 5 * page && i % page < page / 2 ? 1 : 2, i); };
          p.use(*p.b, device);
        }},
+      {"a message from memory of the device to memory of the device", three(),
+       [device](Three& p) {
+         p.a = &p.array(device, 1);
+         p.b = &p.array(device, 2);
+       },
+       [](Three& p) {
+         engine::TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::device, p.a);
+         const base::AtEnd given([&] { p.engine().buffers.give(buffer); });
+         const ByteRange all = p.a->all();
+         p.engine().foreign_io.read_out(*p.a, 0, &all, 1, *buffer, buffer->address);
+         p.engine().foreign_io.write_in(*p.b, 0, &all, 1, *buffer, buffer->address);
+         p.content[p.b] = Three::written(1);
+       }},
       {"a kernel that may write, whose writes are checked", checking_writes(), from_host, [](Three& p) { p.overwrite(*p.b, 2); }},
       {"a read of the host behind a kernel of other code", three(),
        [to_host, device](Three& p) {
@@ -232,8 +245,8 @@ void expect_each_call_survived(std::uint32_t device) {
     }
     if (testing::Test::HasFailure()) return;
   }
-  const std::set<std::string> all{"adopt_queue", "allocate_staging", "complete", "copy_from_device", "copy_to_device", "copy_within_device", "digest",
-                                  "fill", "map", "record", "synchronize", "synchronize_device", "synchronize_queue", "wait"};
+  const std::set<std::string> all{"adopt_queue", "allocate", "allocate_staging", "complete", "copy_from_device", "copy_to_device", "copy_within_device",
+                                  "digest", "fill", "map", "record", "synchronize", "synchronize_device", "synchronize_queue", "wait"};
   EXPECT_EQ(failed, all) << "calls that an operation has not survived";
 }
 

@@ -228,8 +228,31 @@ TEST(ForeignIo, ManyPiecesLeaveWhatLiesBetweenThem) {
       for (const ByteRange r : pieces) ASSERT_EQ(buffer->address[r.begin], Machine::mix(3, r.begin));
       EXPECT_EQ(p.counters().d2h.count, 1u) << "one transfer for all";
     }
+    EXPECT_EQ(p.counters().hulls, 1u);
+    EXPECT_EQ(p.recorder().of(m.label).hulls, 1u);
     p.engine().buffers.give(buffer);
     p.expect_host(h, in ? 1 : 3);
+  }
+}
+
+TEST(ForeignIo, AsManyPiecesAsTheMapsHoldAreNoHull) {
+  for (const bool in : {true, false}) {
+    for (const std::size_t count : {64u, 65u}) {
+      Program p;
+      Memory& h = p.on_host(size);
+      p.host_write(h, h.all(), 1);
+      std::vector<ByteRange> pieces;
+      for (std::uint64_t i = 0; i < count; ++i) pieces.push_back({20 * i, 20 * i + 10});
+      TransitBuffer* const buffer = p.engine().buffers.take(size, base::Side::host);
+      for (std::uint64_t i = 0; in && i < size; ++i) buffer->address[i] = Machine::mix(2, i);
+      if (in) {
+        p.engine().foreign_io.write_in(h, 0, pieces.data(), count, *buffer, buffer->address);
+      } else {
+        p.engine().foreign_io.read_out(h, 0, pieces.data(), count, *buffer, buffer->address);
+      }
+      EXPECT_EQ(p.counters().hulls, size / 19200 < 64 && count > 64 ? 1u : 0u) << count << (in ? " arrive" : " leave");
+      p.engine().buffers.give(buffer);
+    }
   }
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <fakes/fake_device.hpp>
+#include <semcache/device/device.hpp>
 #include <semcache/memory/device_memory.hpp>
 
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <iterator>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace semcache::memory {
 namespace {
@@ -95,6 +99,73 @@ struct World {
   std::deque<Memory> arrays;
   std::uint64_t clock = 0;
 };
+
+/// Emulated devices, of very different sizes.
+struct Devices {
+  explicit Devices(std::size_t count) {
+    for (std::size_t k = 0; k < count; ++k) {
+      all.push_back(device::make_emulated_device(static_cast<int>(k), sizes[k % std::size(sizes)]));
+      pointers.push_back(all.back().get());
+    }
+  }
+  static constexpr std::uint64_t sizes[] = {std::uint64_t{1} << 20, std::uint64_t{32} << 30, std::uint64_t{2} << 30};
+  std::vector<std::unique_ptr<device::Device>> all;
+  std::vector<device::Device*> pointers;
+};
+
+TEST(DeviceAddresses, AreEqualPartsForDevicesOfAnySizes) {
+  for (std::size_t count = 1; count <= 8; ++count) {
+    SCOPED_TRACE(count);
+    const Devices devices(count);
+    const DeviceAddresses a(*devices.pointers[0], devices.pointers);
+    const std::uint64_t each = a.bytes_of_each();
+    EXPECT_EQ(a.bytes(), count * each);
+    EXPECT_GE(each, count > 1 ? Devices::sizes[1] : Devices::sizes[0]) << "the largest device has too few addresses";
+    EXPECT_EQ(each % (std::uint64_t{2} << 20), 0u) << "parts begin and end with a large page";
+    EXPECT_FALSE(a.covers(a.base() - 1));
+    EXPECT_FALSE(a.covers(a.base() + a.bytes()));
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const DeviceMemory memory(*devices.pointers[k], k, a, std::uint64_t{1} << 20);
+      EXPECT_EQ(memory.base(), a.base() + k * each);
+      EXPECT_EQ(memory.bytes(), each);
+      for (const std::byte* const at : {memory.base(), memory.base() + each - 1}) {
+        EXPECT_TRUE(a.covers(at));
+        EXPECT_EQ(a.device_at(at), k);
+      }
+    }
+  }
+}
+
+/// The same allocations have the same offsets on every device, however much memory it has.
+TEST(DeviceAddresses, EqualAllocationsLieAtEqualOffsets) {
+  const Devices devices(3);
+  const DeviceAddresses a(*devices.pointers[0], devices.pointers);
+  std::vector<std::vector<std::uint64_t>> offsets;
+  for (std::uint32_t k = 0; k < 3; ++k) {
+    DeviceMemory memory(*devices.pointers[k], k, a, std::uint64_t{1} << 20);
+    std::deque<Memory> arrays;
+    offsets.emplace_back();
+    const auto place = [&](std::uint64_t bytes, std::uint64_t alignment) {
+      Memory& m = arrays.emplace_back();
+      m.space = device_space(k);
+      m.bytes = bytes;
+      m.live = true;
+      memory.place(m, "array", alignment);
+      offsets.back().push_back(static_cast<std::uint64_t>(m.address - memory.base()));
+    };
+    for (const std::uint64_t bytes : {1000u, 1u, 70'000u, 3u << 20, 500u, 100u << 20}) place(bytes, 1);
+    for (const std::size_t freed : {1u, 3u}) {
+      memory.give_back(arrays[freed]);
+      arrays[freed].live = false;
+    }
+    for (const std::uint64_t bytes : {2u << 20, 100u, 5000u}) place(bytes, 4096);
+    for (Memory& m : arrays) {
+      if (m.live) memory.give_back(m);
+    }
+  }
+  EXPECT_EQ(offsets[1], offsets[0]);
+  EXPECT_EQ(offsets[2], offsets[0]);
+}
 
 TEST(DeviceMemory, ArraysAreFoundWhereTheyLie) {
   World w;

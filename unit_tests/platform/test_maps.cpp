@@ -17,13 +17,16 @@ const char* const behind = "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0     
                            "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n";
 
 /// Returns the answer for four pages in a mapping of 16, whose line ends with `rest`.
-std::string answer(const std::string& rest, bool is_data = false) {
+std::string answer(const std::string& rest, bool is_data = false, bool grows = false) {
   const std::string maps = std::string(heap) + "700000000000-700000010000 " + rest + "\n" + behind;
-  return detail::why_not_adoptable(maps, at + page, at + 5 * page, [=](std::uintptr_t first, std::uintptr_t last) {
-    EXPECT_EQ(first, at + page);
-    EXPECT_EQ(last, at + 5 * page);
-    return is_data;
-  });
+  const auto asked = [](bool reply) {
+    return [reply](std::uintptr_t first, std::uintptr_t last) {
+      EXPECT_EQ(first, at + page);
+      EXPECT_EQ(last, at + 5 * page);
+      return reply;
+    };
+  };
+  return detail::why_not_adoptable(maps, at + page, at + 5 * page, asked(is_data), asked(grows));
 }
 
 TEST(Maps, PrivateMemoryThatCanBeReadAndWrittenMayBeAdopted) {
@@ -47,13 +50,18 @@ TEST(Maps, HugePagesThatWereAskedForAreRefused) {
             "in a mapped file at 0x700000001000 (/memfd:large (deleted))");
 }
 
-/// The text names the first thread's stack, and those of others in old kernels only. Otherwise another thread's stack, or a mapping with
-/// MAP_GROWSDOWN, looks like any other memory, as docs/reference/adopted-memory.md says.
+/// The text names the first thread's stack, and those of others in old kernels only. Otherwise another thread's stack looks like any other
+/// memory, as docs/reference/adopted-memory.md says.
 TEST(Maps, StacksThatTheTextNamesAreRefused) {
   for (const char* const name : {"[stack]", "[stack:4711]"}) {
     EXPECT_EQ(answer(std::string("rw-p 00000000 00:00 0                          ") + name), "on a stack");
   }
   EXPECT_EQ(answer("rw-p 00000000 00:00 0 "), "") << "another thread's";
+}
+
+TEST(Maps, MappingsThatGrowDownwardsAreRefused) {
+  EXPECT_EQ(answer("rw-p 00000000 00:00 0 ", false, true), "in memory that grows downwards (MAP_GROWSDOWN), as a stack does at 0x700000001000");
+  EXPECT_EQ(answer("r--p 00000000 00:00 0 ", false, true), "in memory that cannot be read and written at 0x700000001000");
 }
 
 TEST(Maps, OtherMemoryIsRefused) {
@@ -72,15 +80,15 @@ TEST(Maps, EachMappingOfARangeCounts) {
   const auto lines = [](const std::string& second, const std::string& begin = "700000002000") {
     return std::string(heap) + "700000000000-700000002000 rw-p 00000000 00:00 0 \n" + begin + "-700000010000 " + second + "\n" + behind;
   };
-  const auto asked = [&](const std::string& maps) { return detail::why_not_adoptable(maps, at + page, at + 5 * page, none); };
+  const auto asked = [&](const std::string& maps) { return detail::why_not_adoptable(maps, at + page, at + 5 * page, none, none); };
   EXPECT_EQ(asked(lines("rw-p 00000000 00:00 0 ")), "");
   EXPECT_EQ(asked(lines("r--p 00000000 00:00 0 ")), "in memory that cannot be read and written at 0x700000002000");
   EXPECT_EQ(asked(lines("rw-p 00000000 00:0f 4711                       /anon_hugepage (deleted)")),
             "in huge pages that were asked for (hugetlb) at 0x700000002000 (/anon_hugepage (deleted))");
   EXPECT_EQ(asked(lines("rw-p 00000000 00:00 0 ", "700000003000")), "where nothing is mapped, at 0x700000002000");
-  EXPECT_EQ(detail::why_not_adoptable(lines("---p 00000000 00:00 0 "), at, at + 2 * page, none), "") << "what lies behind does not count";
-  EXPECT_EQ(detail::why_not_adoptable("", at, at + page, none), "where nothing is mapped, at 0x700000000000");
-  EXPECT_EQ(detail::why_not_adoptable("no line of maps\n", at, at + page, none), "where nothing is mapped, at 0x700000000000");
+  EXPECT_EQ(detail::why_not_adoptable(lines("---p 00000000 00:00 0 "), at, at + 2 * page, none, none), "") << "what lies behind does not count";
+  EXPECT_EQ(detail::why_not_adoptable("", at, at + page, none, none), "where nothing is mapped, at 0x700000000000");
+  EXPECT_EQ(detail::why_not_adoptable("no line of maps\n", at, at + page, none, none), "where nothing is mapped, at 0x700000000000");
 }
 
 }  // namespace

@@ -50,6 +50,43 @@ TEST(SpareMemory, CopiesTakeAsLongAsTheTopologySays) {
   EXPECT_DOUBLE_EQ(seconds_of_copy(t, device_space(0), device_space(1), 300'000'000), 10 * between) << "over the host";
 }
 
+/// The blocks of arrays on a GPU, whose calls cost little from 32 MiB on, and on an emulated device.
+TEST(BlockBytes, AreTheDevicesUntilAnArrayHas4096OfThem) {
+  constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+  struct Case {
+    std::uint64_t array, device, block;
+  };
+  constexpr Case table[] = {
+      {0, 32 * MiB, 0},
+      {1, 32 * MiB, 0},
+      {64 * MiB - 1, 32 * MiB, 0},  // one block
+      {64 * MiB, 32 * MiB, 32 * MiB},
+      {64 * MiB + 1, 32 * MiB, 32 * MiB},
+      {128 * GiB, 32 * MiB, 32 * MiB},
+      {128 * GiB + 4096, 32 * MiB, 64 * MiB},
+      {256 * GiB, 32 * MiB, 64 * MiB},
+      {64 * KiB, 64 * KiB, 0},
+      {128 * KiB - 1, 64 * KiB, 0},
+      {128 * KiB, 64 * KiB, 64 * KiB},
+      {256 * MiB, 64 * KiB, 64 * KiB},
+      {257 * MiB, 64 * KiB, 128 * KiB},
+      {1 * GiB, 64 * KiB, 256 * KiB},
+  };
+  for (const Case& c : table) EXPECT_EQ(block_bytes(c.array, c.device), c.block) << c.array << " bytes, blocks of " << c.device;
+}
+
+TEST(BlockBytes, AreWholeBlocksOfTheDeviceAndAtMost4096) {
+  for (const std::uint64_t device : {std::uint64_t{64} << 10, std::uint64_t{16} << 20, std::uint64_t{32} << 20}) {
+    for (std::uint64_t array = 2 * device; array < std::uint64_t{1} << 45; array += array / 3 + 12345) {
+      const std::uint64_t block = block_bytes(array, device);
+      ASSERT_GE(block, device) << array;
+      ASSERT_EQ(block % device, 0u) << array;
+      ASSERT_LE((array + block - 1) / block, 4096u) << array;
+      ASSERT_TRUE(block == device || (block - device) * 4096 < array) << array << ": no larger than need be";
+    }
+  }
+}
+
 TEST(FetchForecast, TwoFetchesBehindOneWriteEachMakeAHabit) {
   FetchForecast f;
   EXPECT_FALSE(f.fetch_follows());

@@ -219,6 +219,24 @@ TEST(FaultMemory, ContentThatIsSaved) {
   expect_none("reads of saved content", [&] { read_all(other.host); });
 }
 
+/// What would be read ahead lies in an array that the kernel of the faulting thread uses, so that neither could go on: the fault is served for
+/// its page alone.
+TEST(FaultMemory, ReadingAheadThatIsGivenUp) {
+  const Pair used, other;
+  const Mirror h;
+  overwrite(used.device, 2);
+  overwrite(other.device, 3);
+  copy_all(h.host, used.device);
+  copy(h.host, other.device, page, queue_of(nullptr));
+  const LibraryUse use{used.device, pages * page, Access::read};
+  {
+    const Launch launch(queue_of_device(device_of(used.device)), &use, 1);
+    expect_none("a read whose read-ahead is given up", [&] { read(h.host); });
+  }
+  EXPECT_EQ(h.host[0], 3);
+  EXPECT_EQ(h.host[page], 2);
+}
+
 TEST(FaultMemory, AFill) {
   const Pair a;
   const Byte nine = 9;

@@ -365,6 +365,10 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
 void Copies::settle_early(Transaction& t, Memory& to, const Region& range, Memory& from) noexcept {
   const Kept to_kept(to);
   const Kept from_kept(from);
+  // Page faults on a mirror do not shorten its maps (`Shapes::keep_maps_short`), and each copy of what they have written closes its pages.
+  const base::AtEnd short_source([&] {
+    if (!from_kept.freed() && from.on_host()) shapes_.keep_maps_short(t, from);
+  });
   const bool must_not_stay = transfers_.host_side_is_announced(from);  // the program may change it before it announces that
   if (!must_not_stay && to.on_host() && s_.watched(to) && range.is_range() && range.size() <= policy::ReadHabit::largest_bytes &&
       !s_.directory.fresh(to.slot, range) && to.read_habit.copied()) {

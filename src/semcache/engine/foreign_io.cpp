@@ -30,12 +30,16 @@ class Pieces {
       }
     }
     if (count > most && writes(mode)) first_.mode = Access::read_write;  // the bytes between the pieces stay
+    are_hull_ = count > most;
   }
   [[nodiscard]] const Requirement* begin() const noexcept { return more_.empty() ? &first_ : more_.data(); }
   [[nodiscard]] const Requirement* end() const noexcept { return begin() + size(); }
   [[nodiscard]] std::size_t size() const noexcept { return more_.empty() ? 1 : more_.size(); }
+  /// Was there more than one piece, of which the hull is used?
+  [[nodiscard]] bool are_hull() const noexcept { return are_hull_; }
 
  private:
+  bool are_hull_ = false;
   Requirement first_;
   std::vector<Requirement> more_;
 };
@@ -119,6 +123,7 @@ void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pie
   if (!buffer.on_device() && !m.on_host()) return read_from_device(t, m, position, pieces, count, buffer, to);
   if (count == 0) return;
   const Pieces needs(m, position, pieces, count, Access::read, m.on_host() ? most_single_pieces(m) : count);
+  if (needs.are_hull()) s_.recorder.count(trace::Event::hulls, m.label);
   t.run([&] {
     s_.expect_not_freed(kept);
     return preparation_.meet(needs.begin(), needs.size());
@@ -213,6 +218,7 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
   Transaction t(transactions_);
   t.launch_follows();
   const Pieces written(m, position, pieces, count, Access::overwrite, most_single_pieces(m));
+  if (written.are_hull()) s_.recorder.count(trace::Event::hulls, m.label);
   const bool pageable = !m.on_host() && is_pageable(buffer);
   bool shared = true;
   const Kept kept(m);

@@ -16,10 +16,11 @@ void HostAccess::die_closed(const Memory& m) const noexcept {
 
 void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access mode, ByteRange least) {
   const Kept kept(m);
+  if (!least.empty() && !least.contains(range)) t.can_ask_for_less();
   t.run([&] {
     if (kept.freed()) return Obstacle();
-    const bool in_use = !least.empty() && bool(hazards_.host_uses_of(m.datum, range, mode_of(writes(mode))));
-    return open_pages(m, in_use ? least : range, mode);
+    const bool less = !least.empty() && (t.asks_for_less() || hazards_.host_uses_of(m.datum, range, mode_of(writes(mode))));
+    return open_pages(m, less ? least : range, mode);
   });
   if (kept.freed()) return;  // another thread has freed it, so the program's next access is a crash of its own
   shapes_.keep_maps_short(t, m);
@@ -58,26 +59,65 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
   }
 }
 
-Obstacle HostAccess::open_columns(Memory& m, const Region& where, const Region& pages, Access mode) {
+Obstacle HostAccess::open_columns(Memory& m, const Region& where, const base::Vector<Region>& pages, Access mode) {
+  base::Vector<Requirement> needs;
+  std::uint64_t runs = 0;
+  for (const Region& r : pages) {
+    needs.push_back({&m, r.is_range() ? Region(intersect(r.hull(), m.all())) : r, mode});
+    runs += r.columns;
+  }
   Obstacle met;
-  if (!needs_content(mode)) {  // I5: a page opened for writing holds all its wanted bytes, but the announced ones
-    for_each_difference(pages, where, [&](const Region& beside) {
+  for (const Requirement& r : needs) {
+    if (needs_content(mode)) break;
+    // I5: a page opened for writing holds all its wanted bytes, but the announced ones
+    for_each_difference(r.range, where, [&](const Region& beside) {
       if (!met) met = transfers_.make_fresh(m, beside);
     });
   }
-  if (!met) met = preparation_.meet(m, pages, mode);
+  if (!met) met = preparation_.meet(needs.data(), needs.size());
   if (met) return met;
-  m.pages.make_room(2 * pages.columns);  // `relax` must not fail once the write is noted
+  m.pages.make_room(2 * runs);  // `relax` must not fail once the write is noted
   if (writes(mode)) {
     dual_views_.note_host_write(m);
-    transfers_.prepare_written(m, pages);
-    transfers_.note_written(m, pages);  // I2
+    if (needs.size() == 1) {
+      transfers_.prepare_written(m, needs.front().range);
+    } else {
+      base::Vector<Region> written;
+      for (const Requirement& r : needs) written.push_back(r.range);
+      s_.directory.prepare_write(m.slot, written);
+    }
+    for (const Requirement& r : needs) transfers_.note_written(m, r.range);  // I2
   }
   const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
-  for (std::uint64_t c = 0; c < pages.columns; ++c) {
-    if (!projection_.relax(m, pages.column(c), wanted)) return open_pages(m, m.all(), mode == Access::overwrite ? Access::read_write : mode);
+  for (const Region& r : pages) {
+    for (std::uint64_t c = 0; c < r.columns; ++c) {
+      if (!projection_.relax(m, r.column(c), wanted)) return open_pages(m, m.all(), mode == Access::overwrite ? Access::read_write : mode);
+    }
   }
   return {};
+}
+
+base::Vector<Region> HostAccess::pages_of_columns(Memory& m, const Region& where) {
+  // Each column's pages may be two mappings of the kernel's, so the columns must be few beside the limit on them.
+  constexpr std::uint64_t most_columns = 8192;
+  const std::uint64_t page = s_.page_bytes;
+  if (where.is_range() || where.empty() || where.columns > most_columns || where.pitch < page || !s_.watched(m) || s_.mappings.scarce()) return {};
+  const std::uint64_t first = round_down(where.begin, page);
+  const Region alike = Region::apart(first, round_up(where.begin + where.width, page) - first, where.columns, where.pitch);
+  if (where.pitch % page == 0 && alike.width < where.pitch && alike.end() <= m.bytes) {
+    shapes_.shape(m, where);
+    if (where.columns <= Shapes::most_pieces || s_.directory.held(m.slot).takes(alike)) return {alike};
+  }
+  base::Vector<Region> pages;
+  for (std::uint64_t c = 0; c < where.columns && where.columns <= Shapes::most_pieces; ++c) {
+    const ByteRange own = s_.pages->around(m, where.column(c));
+    if (!pages.empty() && own.begin <= pages.back().end()) {
+      pages.back() = ByteRange{pages.back().begin, own.end};
+    } else {
+      pages.push_back(own);
+    }
+  }
+  return pages;
 }
 
 void HostAccess::access(Memory& m, const Region& where, Access mode) {
@@ -87,21 +127,15 @@ void HostAccess::access(Memory& m, const Region& where, Access mode) {
   const device::Visit visit(*s_.home().device);
   const Kept kept(m);
   if (!s_.watched(m)) m.lock_refused = false;
-  // Each column's pages may be two mappings of the kernel's, so the columns must be few beside the limit on them.
-  constexpr std::uint64_t most_columns = 8192;
-  const std::uint64_t page = s_.page_bytes, first = round_down(where.begin, page);
-  const Region pages = Region::apart(first, round_up(where.begin + where.width, page) - first, where.columns, where.pitch);
-  const bool columns = !kept.freed() && !where.is_range() && where.columns <= most_columns && where.pitch % page == 0 && pages.width < where.pitch &&
-                       pages.end() <= m.bytes && s_.watched(m) && !s_.mappings.scarce();
-  if (columns) shapes_.shape(m, where);
-  constexpr std::uint64_t few = 64;  // columns that may be extents of their own
-  if (columns && (where.columns <= few || s_.directory.held(m.slot).takes(pages))) {
+  const base::Vector<Region> pages = kept.freed() ? base::Vector<Region>() : pages_of_columns(m, where);
+  if (!pages.empty()) {
     t.run([&] { return kept.freed() ? Obstacle() : open_columns(m, where, pages, mode); });
     if (!kept.freed()) shapes_.keep_maps_short(t, m);
   } else {
     host_access(t, m, where.hull(), mode == Access::overwrite && !where.is_range() ? Access::read_write : mode);
   }
   s_.expect_not_freed(kept);
+  if (pages.empty()) shapes_.count_hull(m, where, where.hull());
   if (where.is_range() && needs_content(mode)) note_fetch(m, where.hull());
 }
 
@@ -318,14 +352,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   const trace::Timed timed(s_.recorder, trace::Span::Kind::fault, kind == FaultKind::write ? "write" : "read", m.label);
   const ByteRange range = plan_fault(m, position, mode);
   const ByteRange page{round_down(position, s_.page_bytes), round_down(position, s_.page_bytes) + s_.page_bytes};
-  const Kept kept(m);
-  try {
-    host_access(t, m, range, mode, page);
-  } catch (const Transactions::NeitherCanGoOn&) {  // what lies beyond the page is not needed
-    if (kept.freed()) return FaultResult::served;  // the program's next access is a crash of its own
-    if (page.contains(range)) throw;
-    host_access(t, m, page, mode);
-  }
+  host_access(t, m, range, mode, page);
   return FaultResult::served;
 }
 

@@ -14,8 +14,8 @@ class HostAccess : Parts {
  public:
   explicit HostAccess(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Serves an announced use of host memory. Columns are served alone where whole pages are between them, otherwise with the bytes
-  /// between them.
+  /// Serves an announced use of host memory. Columns are served with the other bytes of their own pages, if they are few or begin a whole
+  /// number of pages apart. Columns less than a page apart, and many others, are served with all bytes between them, which is counted.
   void access(Memory& memory, const Region& where, Access mode);
   /// Begins to bring bytes to the host, and waits for no kernel. Their pages stay as they are.
   void prefetch(Memory& memory, ByteRange range);
@@ -40,14 +40,15 @@ class HostAccess : Parts {
   void open_everything();
 
   /// Runs `open_pages` in the transaction. Does nothing more if the array is freed meanwhile.
-  /// @param least  what suffices if a use on the host stands in the way of the rest; empty: nothing less than `range`
+  /// @param least  what suffices if a use on the host stands in the way of the rest, or a thread that waits for this access; empty: nothing
+  ///               less than `range`
   void host_access(Transaction& transaction, Memory& memory, ByteRange range, Access mode, ByteRange least = {});
   /// @return no obstacle when the bytes are valid and accessible on the host, and no transfer is in the way; otherwise the first
   /// obstacle
   Obstacle open_pages(Memory& memory, ByteRange range, Access mode);
-  /// Does the same for the pages of columns, which begin a whole number of pages apart.
-  /// @param pages  the columns of whole pages in which `where` lies
-  Obstacle open_columns(Memory& memory, const Region& where, const Region& pages, Access mode);
+  /// Does the same for the pages of columns.
+  /// @param pages  the whole pages in which `where` lies: columns, or byte ranges that do not touch
+  Obstacle open_columns(Memory& memory, const Region& where, const base::Vector<Region>& pages, Access mode);
   /// @return no obstacle when the mirror is open, and the device knows it under its own address; otherwise the first obstacle
   Obstacle open_for_device(Memory& mirror);
   /// Makes a mirror open: it is valid, accessible and never protected again, and copies to and from it are carried out at the
@@ -77,6 +78,8 @@ class HostAccess : Parts {
   /// Tells the read-ahead policy what the new host phase begins with.
   void begin_host_phase(Memory& host);
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction, const char*& label);
+  /// Returns the whole pages on which the columns lie, for `open_columns`; none if the columns are to be served with all between them.
+  base::Vector<Region> pages_of_columns(Memory& memory, const Region& where);
   /// Serves a fault on guarded device memory.
   platform::FaultResult serve_device(Transaction& transaction, Memory& memory, platform::FaultKind kind, const void* address,
                                      const void* instruction);

@@ -2,18 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/shapes.hpp>
 
-#include <algorithm>
-
 namespace semcache::engine {
 
 void Shapes::shape(Memory& m, const Region& region) {
   if (region.is_range() || !m.live || m.snapshot()) return;
   s_.directory.shape(m.datum, region.pitch, most_extents(m));
-}
-
-std::size_t Shapes::most_extents(const Memory& m) const noexcept {
-  // An extent takes 48 bytes in each of two maps. They may take at most 1 % of the array.
-  return static_cast<std::size_t>(std::max<std::uint64_t>(64, s_.directory.size(m.datum) / 9600));
 }
 
 void Shapes::keep_maps_short(Transaction& t, Memory& of) noexcept {

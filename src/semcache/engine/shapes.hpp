@@ -5,6 +5,8 @@
 #include <semcache/engine/preparation.hpp>
 #include <semcache/engine/transaction.hpp>
 
+#include <algorithm>
+
 namespace semcache::engine {
 
 /// Gives the directory's maps of an array the shape of its uses, so that a rectangle is one extent, and keeps the maps short.
@@ -15,7 +17,11 @@ class Shapes : Parts {
   explicit Shapes(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Returns how many extents the map of what an array wants may have.
-  [[nodiscard]] std::size_t most_extents(const Memory& memory) const noexcept;
+  [[nodiscard]] std::size_t most_extents(const Memory& memory) const noexcept { return most_extents(s_.directory.size(memory.datum)); }
+  /// The same of an array of so many bytes. An extent takes 48 bytes in each of two maps. They may take at most 1 % of the array.
+  [[nodiscard]] static constexpr std::size_t most_extents(std::uint64_t bytes) noexcept {
+    return static_cast<std::size_t>(std::max<std::uint64_t>(64, bytes / 9600));
+  }
   /// So many columns at most may be extents, or transfers, of their own in one use or lazy copy.
   static constexpr std::size_t most_pieces = 64;
   /// Lets the maps of the array have the shape of `region`, so that it is one extent, unless they would become long.

@@ -24,11 +24,6 @@ class Transactions : Parts {
  public:
   explicit Transactions(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Thrown while a page fault is served, when the fault waits for a thread that itself waits for this fault to be served. The
-  /// fault then gives up what it only wanted to read ahead.
-  struct NeitherCanGoOn : SystemError {
-    using SystemError::SystemError;
-  };
   /// Waits until `work` is done. Work that was submitted cannot be taken back, so where an event fails, the queue is waited for,
   /// and then the device. @throws DeviceError  the device is lost
   void complete(Transaction& transaction, const timeline::Work& work);
@@ -68,10 +63,11 @@ class Transactions : Parts {
   /// @throws SystemError  another thread has the lock, and does not give it up before the patience is over
   [[nodiscard]] std::unique_lock<std::mutex> lock(base::Patience& patience) const;
   void wait(Transaction& transaction, const Obstacle& obstacle);
-  /// Waits until no launch pins the memory, or until it is freed. @throws UsageError, SystemError, NeitherCanGoOn
+  /// Waits until no launch pins the memory, or until it is freed. @throws UsageError, SystemError
   void wait_for_launches(Transaction& transaction, Memory& memory);
   /// Waits for a short time. Where a page fault is being served and the launch's thread waits for another fault, serves that one
-  /// instead.
+  /// instead. If that thread waits for the fault that is being served, neither can go on: the transaction's attempts are then to ask for less
+  /// (`Transaction::asks_for_less`), or it fails.
   void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
   /// Waits, without the lock, for everything that was given to these devices.
   void wait_for_devices(Transaction& transaction, DeviceSet which);
@@ -133,6 +129,11 @@ class Transaction : base::Uncopied {
   /// @throws DeviceError  the device is lost
   /// @throws UsageError, SystemError  no wait can remove the obstacle
   void wait(const Obstacle& obstacle) { all_.wait(*this, obstacle); }
+  /// Says that the attempts that follow can ask for less, as a fault can that reads ahead. If the transaction then waits for a thread that
+  /// itself waits for this one, it does not fail, but `asks_for_less` holds from then on. That is a state, because throwing takes memory of
+  /// the program's malloc, which a fault may come from.
+  void can_ask_for_less() noexcept { less_ = Less::possible; }
+  [[nodiscard]] bool asks_for_less() const noexcept { return less_ == Less::asked; }
   /// Announces that a launch comes next, which must not be delayed. Flags that only tell launches that nothing need be done are
   /// then computed when the launch ends, while the device is busy.
   void launch_follows() noexcept { launch_follows_ = true; }
@@ -155,7 +156,9 @@ class Transaction : base::Uncopied {
     all_.take(lock_);
     --all_.s_.unlocked;
   }
+  enum class Less : std::uint8_t { none, possible, asked };
   Transactions& all_;
+  Less less_ = Less::none;
   int exceptions_ = std::uncaught_exceptions();
   bool launch_follows_ = false;
   const Memory* awaits_end_of_ = nullptr;   ///< the part on the host for whose uses it waits

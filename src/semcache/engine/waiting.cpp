@@ -175,7 +175,9 @@ void Transactions::wait_for_launches(Transaction& t, Memory& m) {
       throw SystemError(std::string("a part of '") + s_.name(m) + "' is in use on the host by another thread (runtime::HostUse), which perhaps "
                         "waits for what this thread uses: neither can go on. End the use before waiting for another");
     }
+    const Transaction::Less before = t.less_;
     wait_for_launches_a_moment(t, m);
+    if (t.less_ != before) return;  // what is asked for from now on may not need this memory
     // The uses that are left may conflict with nothing that this thread wants.
   } while (!seen.freed() && s_.pinned(m) && s_.ended_host_uses == ended);
   if (!s_.pinned(m)) t.awaits_end_of_ = nullptr;
@@ -205,19 +207,23 @@ void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
     if (holder == platform::Holder::runs) timeline::wait_a_moment();
   });
   if (holder != platform::Holder::waits_for_the_same) return;
+  if (t.less_ == Transaction::Less::possible) {
+    t.less_ = Transaction::Less::asked;
+    return;
+  }
   const auto array_at = [this](const void* address) {
     const char* const name = s_.label_of(address);
     return std::string("'") + (name != nullptr ? name : "?") + "' at " + base::text_of(address);
   };
   if (m.on_host()) {
-    throw NeitherCanGoOn("an access to " + array_at(here().served_address) + " conflicts with the use of a part of '" + s_.name(m) +
-                         "' on the host (runtime::HostUse), and the thread that has it in use waits for its own access to " + array_at(where) +
-                         ": neither can go on. End the use before the array is accessed elsewhere");
+    throw SystemError("an access to " + array_at(here().served_address) + " conflicts with the use of a part of '" + s_.name(m) +
+                      "' on the host (runtime::HostUse), and the thread that has it in use waits for its own access to " + array_at(where) +
+                      ": neither can go on. End the use before the array is accessed elsewhere");
   }
-  throw NeitherCanGoOn("an access to " + array_at(here().served_address) + " needs content that is in '" + s_.name(m) +
-                       "', which a kernel uses, and the kernel's thread waits for its own access to " + array_at(where) +
-                       ": neither can go on. Call semcache::access(view, ...) before the launch for what the kernel reads or "
-                       "writes besides its captures");
+  throw SystemError("an access to " + array_at(here().served_address) + " needs content that is in '" + s_.name(m) +
+                    "', which a kernel uses, and the kernel's thread waits for its own access to " + array_at(where) +
+                    ": neither can go on. Call semcache::access(view, ...) before the launch for what the kernel reads or "
+                    "writes besides its captures");
 }
 
 void Transactions::complete(Transaction& t, const timeline::Work& work) {

@@ -34,7 +34,7 @@ enum class Kind : std::uint8_t { SEMCACHE_TRAFFIC(SEMCACHE_NAME) };
 /// counts uses that the program neither captured nor announced and that were noticed before they took place, and `uncaptured` those
 /// of them that took place while a kernel of semcache::Exec ran. `changed` counts arrays that were captured as writable and that
 /// SEMCACHE_CHECK_WRITES=1 found changed. `peer_launches` counts, for each array, the launches that use it from another device than
-/// its own. `hulls` counts uses of strided columns that needed what lies between the columns, too.
+/// its own. `hulls` counts uses of strided columns, and messages of many pieces, that needed what lies between them, too.
 enum class Event : std::uint8_t { SEMCACHE_EVENTS(SEMCACHE_NAME) };
 #undef SEMCACHE_NAME
 inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::rewritten) + 1;

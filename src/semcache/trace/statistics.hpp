@@ -59,7 +59,7 @@ struct Counters {
   std::uint64_t uncaptured = 0;       ///< part of unannounced: while a kernel of semcache::Exec ran
   std::uint64_t changed = 0;          ///< captured as writable, found changed by SEMCACHE_CHECK_WRITES=1
   std::uint64_t peer_launches = 0;    ///< launches that use an array from another device than its own, summed over these arrays
-  std::uint64_t hulls = 0;            ///< uses of strided columns that needed what lies between the columns, too
+  std::uint64_t hulls = 0;            ///< uses of strided columns, and messages of many pieces, that needed what lies between them, too
 };
 
 /// Counters of one label ("A", "A_mirror"), call site ("cg.cpp:42 in solve") or functor.

@@ -77,8 +77,8 @@ bool read_maps(std::string& text) {
   }
 }
 
-std::string why_not_adoptable(std::string maps, std::uintptr_t begin, std::uintptr_t end,
-                              const std::function<bool(std::uintptr_t, std::uintptr_t)>& is_data) {
+std::string why_not_adoptable(std::string maps, std::uintptr_t begin, std::uintptr_t end, const AskedOfMapping& is_data,
+                              const AskedOfMapping& grows_downwards) {
   std::uintptr_t expected = begin;
   for (std::size_t line = 0, behind = 0; line < maps.size() && expected < end; line = behind) {
     behind = std::min(maps.find('\n', line), maps.size() - 1) + 1;
@@ -90,13 +90,15 @@ std::string why_not_adoptable(std::string maps, std::uintptr_t begin, std::uintp
     if (first > expected) break;
     const std::string called = name[0] != '\0' ? std::string(" (") + name + ")" : "";
     const std::string there = " at " + base::text_of(base::pointer(expected)) + called;
-    const bool is_file = inode != 0 && !is_data(std::max<std::uintptr_t>(first, begin), std::min<std::uintptr_t>(last, end));
+    const std::uintptr_t from = std::max<std::uintptr_t>(first, begin), to = std::min<std::uintptr_t>(last, end);
+    const bool is_file = inode != 0 && !is_data(from, to);
     if (std::strncmp(name, "[stack", 6) == 0) return "on a stack";
     if (is_file && std::strstr(name, "hugepage") != nullptr) return "in huge pages that were asked for (hugetlb)" + there;
     if (access[3] != 'p') return "in memory that may be shared with other processes" + there;
     if (access[0] != 'r' || access[1] != 'w') return "in memory that cannot be read and written" + there;
     if (access[2] == 'x') return "in memory that may be executed" + there;
     if (is_file) return "in a mapped file" + there;
+    if (grows_downwards(from, to)) return "in memory that grows downwards (MAP_GROWSDOWN), as a stack does" + there;
     expected = last;
   }
   return expected < end ? std::string("where nothing is mapped, at ") + base::text_of(base::pointer(expected)) : std::string();

@@ -27,10 +27,14 @@ struct Mapping {
 /// Reads all of /proc/self/maps. Returns false where that is impossible. @throws std::bad_alloc
 [[nodiscard]] bool read_maps(std::string& text);
 
+/// Answers a question about [first, last), a part of one mapping.
+using AskedOfMapping = std::function<bool(std::uintptr_t first, std::uintptr_t last)>;
 /// Tells by the text of /proc/self/maps why the pages of [begin, end) must not be protected, as `Platform::why_not_adoptable` does, but
-/// for the stacks that the text does not name. @param is_data  tells whether [first, last) is static data of the program or of a library
-[[nodiscard]] std::string why_not_adoptable(std::string maps, std::uintptr_t begin, std::uintptr_t end,
-                                            const std::function<bool(std::uintptr_t first, std::uintptr_t last)>& is_data);
+/// for the stacks that the text does not name.
+/// @param is_data  tells whether the bytes are static data of the program or of a library
+/// @param grows_downwards  tells whether the mapping, which can be read and written, is one with MAP_GROWSDOWN
+[[nodiscard]] std::string why_not_adoptable(std::string maps, std::uintptr_t begin, std::uintptr_t end, const AskedOfMapping& is_data,
+                                            const AskedOfMapping& grows_downwards);
 
 /// A range of addresses that a signal handler may read while it is being replaced. Constant-initialised.
 struct AddressRange {

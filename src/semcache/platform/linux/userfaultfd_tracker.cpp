@@ -9,6 +9,7 @@
 #include <semcache/platform/linux/userfaultfd_platform.hpp>
 #include <semcache/platform/per_thread.hpp>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -59,27 +60,32 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
 
 void after_fork_in_child() { shared.after_fork_in_child(); }
 
-/// Returns the kernel's line about where a thread sleeps; "" where it cannot be read.
-std::string sleep_of(int thread) {
-  char line[256] = {};
-  if (std::FILE* const file = std::fopen(("/proc/self/task/" + std::to_string(thread) + "/syscall").c_str(), "re")) {
-    if (std::fgets(line, sizeof line, file) == nullptr) line[0] = '\0';
-    std::fclose(file);
+/// The kernel's line about where a thread sleeps; "" where it cannot be read. It is read without malloc, because faults are served with it.
+struct Sleep {
+  explicit Sleep(int thread) noexcept {
+    char path[64];
+    (void)std::snprintf(path, sizeof path, "/proc/self/task/%d/syscall", thread);
+    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    ssize_t n = 0;
+    do n = ::read(file, line, sizeof line - 1);
+    while (n < 0 && errno == EINTR);
+    line[std::max<ssize_t>(n, 0)] = '\0';
+    ::close(file);
   }
-  return line;
-}
-
-/// Returns whether the thread runs. A signal may have taken it out of its fault; then it runs, sooner or later.
-bool runs(const std::string& sleep) { return sleep.compare(0, 7, "running") == 0; }
+  /// Does the thread run? A signal may have taken it out of its fault; then it runs, sooner or later.
+  [[nodiscard]] bool runs() const noexcept { return std::strncmp(line, "running", 7) == 0; }
+  char line[256] = {};
+};
 
 /// Finds instruction and stack of a thread that sleeps in a page fault of its own, not in a system call's. Returns false where
 /// they are not known.
 bool where_it_sleeps(int thread, detail::FaultContext& context) {
-  std::string sleep = sleep_of(thread);
-  for (int tries = 1; tries < 100 && runs(sleep); ++tries) sleep = sleep_of(thread);  // the report comes before the thread sleeps
+  Sleep sleep(thread);
+  for (int tries = 1; tries < 100 && sleep.runs(); ++tries) sleep = Sleep(thread);  // the report comes before the thread sleeps
   unsigned long stack = 0;
   unsigned long instruction = 0;
-  if (std::sscanf(sleep.c_str(), "-1 %lx %lx", &stack, &instruction) != 2) return false;
+  if (std::sscanf(sleep.line, "-1 %lx %lx", &stack, &instruction) != 2) return false;
   context.instruction = instruction;
   context.return_address = detail::return_address_at(stack);
   return true;
@@ -238,7 +244,7 @@ void UserfaultfdTracker::end() {
 Holder UserfaultfdTracker::help_holder(const Holds& holds, const void*& where) {
   const auto holder = [&](const Fault& fault) {
     const void* const holdings = detail::holdings_of(fault.thread);
-    return holdings != nullptr && !runs(sleep_of(fault.thread)) && holds(holdings);
+    return holdings != nullptr && !Sleep(fault.thread).runs() && holds(holdings);
   };
   Fault fault;
   {
