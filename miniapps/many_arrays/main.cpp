@@ -248,17 +248,25 @@ void beside_parts_of_one(std::size_t count, Table& table) {
   std::size_t made = 0;
   Arrays mirrors(count, [&] { return copied(made++); });
   for (std::size_t i = 0; i < count; i += 2) access(mirrors[i], piece, Access::read);
-  std::vector<double> copies, reads, frees;
-  for (std::size_t k = 0; k < samples; ++k) {
-    const std::size_t i = k * 7919 % count;
-    frees.push_back(time_of([&] { runtime::deallocate(mirrors[i]); }));
-    copies.push_back(time_of([&] { mirrors[i] = copied(i); }));
+  std::vector<double> copies, same_copies, reads, frees, same_frees, cold_frees;
+  const auto exchange = [&](std::size_t i, std::vector<double>& freed, std::vector<double>& made_again) {
+    freed.push_back(time_of([&] { runtime::deallocate(mirrors[i]); }));
+    made_again.push_back(time_of([&] { mirrors[i] = copied(i); }));
     reads.push_back(time_of([&] { access(mirrors[i], piece, Access::read); }));
-  }
+  };
+  for (std::size_t k = 0; k < samples; ++k) exchange(k * 7919 % count, frees, copies);
+  for (std::size_t k = 0; k < samples; ++k) exchange(count / 2, same_frees, same_copies);
   table.add("pieces of one array: one more, copied to lazily", median(copies));
+  table.add("pieces of one array: one more, the same each time", median(same_copies));
   table.add("pieces of one array: an announced read of one", median(reads));
   table.add("pieces of one array: any freed", median(frees));
-  runtime::deallocate(whole);
+  table.add("pieces of one array: the same one freed each time", median(same_frees));
+  for (std::size_t k = 0; k < 21; ++k) {
+    empty_caches();
+    exchange(k * 7919 % count, cold_frees, copies);
+  }
+  table.add("pieces of one array: any freed, with emptied caches", median(cold_frees));
+  table.add("pieces of one array: that array freed, for each piece", time_of([&] { runtime::deallocate(whole); }) / static_cast<double>(count));
 }
 
 void beside_ready_arrays(std::size_t count, Table& table) {

@@ -73,14 +73,15 @@ inline std::vector<Event> all_events(std::uint32_t spaces, const Halves& halves,
 
 /// Lets `length` events happen in every order, with repetition; then every byte of every array is read from every slot:
 /// nothing may be lost, whatever came before.
+/// @param scanned  so many uses of a value are looked at without an index
 inline void check_every_order(std::size_t length, std::uint32_t spaces = 2, const Halves& halves = of_vectors,
-                              Evictions evictions = Evictions::also_of_halves) {
+                              Evictions evictions = Evictions::also_of_halves, std::size_t scanned = 32) {
   const std::vector<Event> events = all_events(spaces, halves, evictions);
   std::size_t orders = 1;
   for (std::size_t i = 0; i < length; ++i) orders *= events.size();
   std::size_t possible = 0;
   for (std::size_t code = 0; code < orders; ++code) {
-    Simulation x;
+    Simulation x(scanned);
     x.add(8, spaces, halves.pitch);
     x.add(8, spaces, halves.pitch);
     bool happened = true;

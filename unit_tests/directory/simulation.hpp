@@ -15,6 +15,8 @@ namespace semcache::directory {
 /// Carries the directory's plans out on real bytes, as simply as can be: no queue, no page, no flight.
 /// `datum[i]` says what every byte must be; 0 is "never written".
 struct Simulation {
+  /// @param scanned  so many uses of a value are looked at without an index
+  explicit Simulation(std::size_t scanned = 32) : directory(scanned) {}
   struct Datum {
     DatumId id;
     std::vector<SlotId> slots;

@@ -9,12 +9,15 @@ namespace {
 
 TEST(Directory, EveryOrderOfFourEventsKeepsEveryValue) { check_every_order(4); }
 TEST(Directory, EveryOrderOfThreeEventsInThreeSpacesKeepsEveryValue) { check_every_order(3, 3); }
+TEST(Directory, EveryOrderOfFourEventsWithAnIndexOfTheUsesKeepsEveryValue) { check_every_order(4, 2, of_vectors, Evictions::also_of_halves, 1); }
+TEST(Directory, EveryOrderOfThreeEventsOfMatricesWithAnIndexOfTheUsesKeepsEveryValue) { check_every_order(3, 2, of_matrices, Evictions::also_of_halves, 1); }
 
-/// Arrays of 8 to 16 bytes; the second half of the seeds gives some of them shapes, which change now and then.
+/// Arrays of 8 to 16 bytes; the second half of the seeds gives some of them shapes, which change now and then. Every other seed has an index
+/// of all uses.
 TEST(Directory, LongRandomOrdersKeepEveryValueAndTellWhomTheyTouched) {
   for (std::uint64_t seed = 1; seed <= 1200; ++seed) {
     fakes::Random random(seed);
-    Simulation x;
+    Simulation x(seed % 2 == 0 ? 1 : 32);
     const bool shapes = seed > 400;
     const auto any_pitch = [&]() -> std::uint64_t { return shapes && random.chance(80) ? 1 + random.below(6) : one_column; };
     for (int i = 0; i < 4; ++i) x.add(8 + random.below(9), 1 + static_cast<std::uint32_t>(random.below(2)), any_pitch());

@@ -293,6 +293,8 @@ UNNOTICED = {
     "directory/directory.cpp prepare_wanted prepare_use #1": "only restore calls it; lists keep their room, so what was there before fits again",
     "directory/directory.cpp lies_inside return false #1": _COST + "the general way finds the same",
     "directory/directory.cpp watch unwatch #1": _COST + "a value that stays watched is not changed in place any more",
+    "directory/uses.cpp is_worth_it return false #1": _COST + "all uses of a value are looked at",
+    "directory/uses.cpp is_worth_it return true #1": _COST + "cells without uses are looked at",
     "engine/copies.cpp check_elided uses_of #1":
         "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
     "engine/copies.cpp check_elided uses_of #2":

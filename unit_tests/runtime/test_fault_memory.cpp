@@ -186,6 +186,18 @@ TEST(FaultMemory, ScatteredAccesses) {
   expect_none("scattered writes again", [&] { scattered(a.host, write); });
 }
 
+/// So many parts are in use that not all of them are remembered apart.
+TEST(FaultMemory, AnArrayWhosePiecesWereCopied) {
+  const Pair a;
+  Byte* mirrors[pages];
+  for (std::size_t i = 0; i < pages; ++i) {
+    mirrors[i] = static_cast<Byte*>(allocate_host("mirror of a piece", 512));
+    copy(mirrors[i], a.device + i * page, 512, queue_of(nullptr));
+  }
+  expect_none("reads", [&] { scattered(a.host, read); });
+  for (Byte* const m : mirrors) deallocate(m);
+}
+
 TEST(FaultMemory, AdoptedMemory) {
   if (userfaultfd()) GTEST_SKIP() << "it is not watched";
   auto* const own = static_cast<Byte*>(std::aligned_alloc(page, pages * page));

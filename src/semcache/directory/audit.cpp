@@ -30,16 +30,16 @@ class Directory::Audit {
 
  private:
   using Key = std::tuple<ValueId, std::uint32_t, std::int64_t>;
-  using Uses = std::map<Key, std::uint32_t>;
+  using Counts = std::map<Key, std::uint32_t>;
   template <class Owner>
-  void collect(const Owner& of, const ExtentMap& map, const char* what, std::uint32_t owner, Uses& uses);
-  static base::Vector<std::uint32_t> count_by_owner(std::size_t owners, const Uses& uses);
-  void look_at_places(const Places& places, std::uint32_t owner, const base::Vector<std::uint32_t>& uses, base::Vector<Use> Value::*list);
+  void collect(const Owner& of, const ExtentMap& map, const char* what, std::uint32_t owner, Counts& uses);
+  static base::Vector<std::uint32_t> count_by_owner(std::size_t owners, const Counts& uses);
+  void look_at_places(const Places& places, std::uint32_t owner, const base::Vector<std::uint32_t>& uses, Uses Value::*list);
   [[nodiscard]] bool is_held(const ExtentMap::Extent& wanted) const;
 
   const Directory& d_;
-  Uses holders_;
-  Uses wanters_;
+  Counts holders_;
+  Counts wanters_;
 };
 
 bool Directory::Audit::maps_are_whole() {
@@ -49,7 +49,7 @@ bool Directory::Audit::maps_are_whole() {
 }
 
 template <class Owner>
-void Directory::Audit::collect(const Owner& of, const ExtentMap& map, const char* what, std::uint32_t owner, Uses& uses) {
+void Directory::Audit::collect(const Owner& of, const ExtentMap& map, const char* what, std::uint32_t owner, Counts& uses) {
   map.for_each_extent([&](const ExtentMap::Extent& e) {
     if (!e.ref.is_number()) return;
     if (!of.live) wrong = at(what, owner, e) + ": it was removed";
@@ -74,6 +74,7 @@ bool Directory::Audit::uses_are_counted() {
     counted_holders += v.holders.size();
     counted_wanters += v.wanters.size();
     for (const auto& [list, uses] : {std::pair{&v.holders, &holders_}, {&v.wanters, &wanters_}}) {
+      if (!list->is_right(d_.scanned_)) wrong = "value " + std::to_string(id) + ": the index of its uses is wrong";
       for (const Use& u : *list) {
         const auto found = uses->find({id, u.owner, u.delta});
         if (found == uses->end() || found->second != u.extents) {
@@ -86,7 +87,7 @@ bool Directory::Audit::uses_are_counted() {
   return wrong.empty();
 }
 
-base::Vector<std::uint32_t> Directory::Audit::count_by_owner(std::size_t owners, const Uses& uses) {
+base::Vector<std::uint32_t> Directory::Audit::count_by_owner(std::size_t owners, const Counts& uses) {
   base::Vector<std::uint32_t> counts(owners, 0);
   for (const auto& use : uses) ++counts[std::get<1>(use.first)];
   return counts;
@@ -101,7 +102,7 @@ bool Directory::Audit::uses_are_at_their_places() {
 }
 
 void Directory::Audit::look_at_places(const Places& places, std::uint32_t owner, const base::Vector<std::uint32_t>& uses,
-                                      base::Vector<Use> Value::*list) {
+                                      Uses Value::*list) {
   if (places.uses != uses[owner]) wrong = "the uses of " + std::to_string(owner) + " are counted wrongly";
   for (const Places::Place& p : places.known) {
     if (p.value == undefined_value) continue;
@@ -157,6 +158,29 @@ bool Directory::Audit::parts_hold_their_range() {
     }
   }
   return wrong.empty();
+}
+
+bool UseIndex::is_right(const base::Vector<Use>& list) const noexcept {
+  std::size_t linked = 0;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    const bool right = all_in_ring(buckets_[b], [&](std::uint32_t at) {
+      const Link& link = links_[at];
+      return linked++ < list.size() && at < list.size() && link.behind < list.size() && links_[link.behind].before == at && bucket(link.key) == b &&
+             link.key == key_of(list[at].delta, list[at].size);
+    });
+    if (!right) return false;
+  }
+  std::size_t counted = 0;
+  for (const Level& l : levels_) {
+    const auto has_it = [&](const Use& u) { return level_of(key_of(u.delta, u.size)) == l.level; };
+    if (l.uses != static_cast<std::size_t>(std::count_if(list.begin(), list.end(), has_it))) return false;
+    counted += l.uses;
+  }
+  return linked == list.size() && counted == list.size();
+}
+
+bool Uses::is_right(std::size_t scanned) const noexcept {
+  return index_ == nullptr ? list_.size() <= std::max<std::size_t>(1, scanned) : index_->is_right(list_);
 }
 
 std::string Directory::audit() const {

@@ -216,17 +216,14 @@ bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
   if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
   const DatumId datum = slots_[slot.value].datum;
   const std::int64_t here = displacement(piece.begin, ref);
-  for (const Use& u : v.holders) {
-    if (!u.may_have(offsets.hull())) continue;
-    if (u.owner == slot.value && u.delta == here) continue;
-    if (matches(slots_[u.owner].held, u.delta, ref.id, offsets)) return false;
-  }
-  for (const Use& u : v.wanters) {
-    if (!u.may_have(offsets.hull())) continue;
-    if (u.owner == datum.value && u.delta == here) continue;
-    if (matches(data_[u.owner].wanted, u.delta, ref.id, offsets)) return false;
-  }
-  return true;
+  const bool nobody_holds = v.holders.all_of(offsets.hull(), [&](const Use& u) {
+    if (u.owner == slot.value && u.delta == here) return true;
+    return !matches(slots_[u.owner].held, u.delta, ref.id, offsets);
+  });
+  return nobody_holds && v.wanters.all_of(offsets.hull(), [&](const Use& u) {
+    if (u.owner == datum.value && u.delta == here) return true;
+    return !matches(data_[u.owner].wanted, u.delta, ref.id, offsets);
+  });
 }
 
 void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, base::Vector<Region>& out) const {
@@ -248,14 +245,14 @@ void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, base::Vec
       all = all || out.back() == piece || out.size() - first > many;
     });
   };
-  for (std::size_t i = 0; i < v.holders.size() && !all; ++i) {
-    const Use& u = v.holders[i];
-    if ((u.owner != slot.value || u.delta != here) && u.may_have(offsets.hull())) add(slots_[u.owner].held, u);
-  }
-  for (std::size_t i = 0; i < v.wanters.size() && !all; ++i) {
-    const Use& u = v.wanters[i];
-    if ((u.owner != datum.value || u.delta != here) && u.may_have(offsets.hull())) add(data_[u.owner].wanted, u);
-  }
+  all = all || !v.holders.all_of(offsets.hull(), [&](const Use& u) {
+    if (u.owner != slot.value || u.delta != here) add(slots_[u.owner].held, u);
+    return !all;
+  });
+  all = all || !v.wanters.all_of(offsets.hull(), [&](const Use& u) {
+    if (u.owner != datum.value || u.delta != here) add(data_[u.owner].wanted, u);
+    return !all;
+  });
   if (!all) return;
   out.resize(first);
   out.push_back(piece);
@@ -333,14 +330,13 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
     step.from_position = position;
     step.where = where;
   };
-  for (const Use& u : v.holders) {
-    if (step.from.valid() && best_cost <= least && step.where.size() == piece.size()) break;  // no holder is better
-    if (!u.may_have(offsets.hull())) continue;
+  (void)v.holders.all_of(offsets.hull(), [&](const Use& u) {
+    if (step.from.valid() && best_cost <= least && step.where.size() == piece.size()) return false;  // no holder is better
     const ExtentMap& held = slots_[u.owner].held;
     // The common case: another slot has all of it.
     if (held.uniform() != nullptr && u.owner != slot.value && lies_inside(offsets, u.delta, held.size())) {
       offer(u, static_cast<std::uint64_t>(static_cast<std::int64_t>(ref.offset) + u.delta), piece);
-      continue;
+      return true;
     }
     for_each_match(held, u.delta, ref.id, offsets, [&](const Region& at) {
       Region where = at.moved(static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset) - u.delta);
@@ -355,7 +351,8 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
       }
       offer(u, at.begin, s.held.takes(where) ? where : Region(where.column(0)));
     });
-  }
+    return true;
+  });
   // Without a holder the value is lost: `from` is invalid, there is no fill, and the engine ends the process (I8).
   if (!step.from.valid()) step.where = Region(ByteRange{piece.begin, piece.begin + nearest});
   return step;
@@ -373,52 +370,69 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, bas
     if (!ref.is_number()) return;
     const Value& v = values_.at(ref.id);
     if (v.fill.pattern_bytes != 0 || v.wanters.empty()) return;
-    const Region offsets = offsets_of(piece, ref);
+    const Region all = offsets_of(piece, ref);
     const std::int64_t here = displacement(piece.begin, ref);
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
     if (wanters == Wanters::itself_too && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
-    // The next most common case: some other slot holds all of it, in one extent.
-    for (const Use& u : v.holders) {
-      if (!u.may_have(offsets.hull())) continue;
-      const ExtentMap& map = slots_[u.owner].held;
-      if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr && lies_inside(offsets, u.delta, map.size())) return;
-    }
-
     base::Vector<Wanted> wanted;
-    std::uint64_t bytes = 0;  // in all of `wanted`
-    for (const Use& u : v.wanters) {
-      if (bytes == piece.size()) break;  // thousands of data may want the same bytes
-      if (!u.may_have(offsets.hull())) continue;
-      for_each_match(data_[u.owner].wanted, u.delta, ref.id, offsets, [&](const Region& at) {
-        base::Vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
-        if (wanters == Wanters::itself_too && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
-        for (Wanted& part : parts) {
-          part.range = part.range.moved(-u.delta);
-          base::Vector<Wanted> rest{part};
-          for (const Wanted& known : wanted) subtract(rest, known.range);
-          for (const Wanted& r : rest) bytes += r.range.size();
-          wanted.insert(wanted.end(), rest.begin(), rest.end());
-        }
+    const auto find = [&](const auto& self, const Region& offsets) -> void {
+      // The next most common case: some other slot holds all of it, in one extent.
+      const bool is_lost = v.holders.all_of(offsets.hull(), [&](const Use& u) {
+        const ExtentMap& map = slots_[u.owner].held;
+        const bool has_all =
+            u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr && lies_inside(offsets, u.delta, map.size());
+        return !has_all;
       });
-    }
-    for (const Use& u : v.holders) {
-      if (wanted.empty()) break;
-      if (!u.may_have(offsets.hull())) continue;
-      if (u.owner != slot.value && slots_[u.owner].changing) continue;
-      for_each_match(slots_[u.owner].held, u.delta, ref.id, offsets, [&](const Region& at) {
-        base::Vector<Piece> parts{{at}};
-        if (u.owner == slot.value) subtract(parts, range);
-        for (std::size_t i = 0; u.owner == slot.value && !parts.empty() && i < together.size(); ++i) subtract(parts, together[i]);
-        for (const Piece& part : parts) subtract(wanted, part.range.moved(-u.delta));
+      if (!is_lost) return;
+
+      base::Vector<Wanted> found;
+      // Each piece is compared with each other. So where there are many, the halves of the bytes are looked at apart.
+      const auto are_many = [&] {
+        const auto is_range = [](const Wanted& w) { return w.range.is_range(); };
+        return found.size() > scanned_ && offsets.is_range() && std::all_of(found.begin(), found.end(), is_range);
+      };
+      const auto find_in_halves = [&] {
+        const std::uint64_t middle = offsets.begin + offsets.size() / 2;
+        self(self, ByteRange{offsets.begin, middle});
+        self(self, ByteRange{middle, offsets.end()});
+      };
+      std::uint64_t bytes = 0;  // in all of `found`
+      (void)v.wanters.all_of(offsets.hull(), [&](const Use& u) {
+        for_each_match(data_[u.owner].wanted, u.delta, ref.id, offsets, [&](const Region& at) {
+          base::Vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
+          if (wanters == Wanters::itself_too && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
+          for (Wanted& part : parts) {
+            part.range = part.range.moved(-u.delta);
+            base::Vector<Wanted> rest{part};
+            for (const Wanted& known : found) subtract(rest, known.range);
+            for (const Wanted& r : rest) bytes += r.range.size();
+            found.insert(found.end(), rest.begin(), rest.end());
+          }
+        });
+        return bytes < offsets.size() && !are_many();  // thousands of data may want the same bytes
       });
-    }
+      if (are_many()) return find_in_halves();
+      (void)v.holders.all_of(offsets.hull(), [&](const Use& u) {
+        if (u.owner != slot.value && slots_[u.owner].changing) return true;
+        for_each_match(slots_[u.owner].held, u.delta, ref.id, offsets, [&](const Region& at) {
+          base::Vector<Piece> parts{{at}};
+          if (u.owner == slot.value) subtract(parts, range);
+          for (std::size_t i = 0; u.owner == slot.value && !parts.empty() && i < together.size(); ++i) subtract(parts, together[i]);
+          for (const Piece& part : parts) subtract(found, part.range.moved(-u.delta));
+        });
+        return !found.empty() && !are_many();
+      });
+      if (are_many()) return find_in_halves();
+      wanted.insert(wanted.end(), found.begin(), found.end());
+    };
+    find(find, all);
     std::sort(wanted.begin(), wanted.end(),
               [](const Wanted& a, const Wanted& b) { return a.range.begin < b.range.begin; });
     // What one datum wants at one displacement is a region again where it can be one.
     base::Vector<Wanted> whole;
     for (const Wanted& w : wanted) {
       const bool alike = !whole.empty() && whole.back().wanter == w.wanter && whole.back().delta == w.delta;
-      if (!alike || !join(whole.back().range, w.range, offsets.pitch)) whole.push_back(w);
+      if (!alike || !join(whole.back().range, w.range, all.pitch)) whole.push_back(w);
     }
     for (const Wanted& w : whole) {
       out.push_back({w.range.moved(here), ref.advanced(w.range.begin - ref.offset), w.wanter,
@@ -430,12 +444,10 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, bas
 bool Directory::needed(SlotId snapshot) const {
   return !held(snapshot).all_of(ByteRange{0, size(snapshot)}, [&](const Region& piece, ValueRef ref) {
     if (!ref.is_number()) return true;
-    const auto& wanters = values_.at(ref.id).wanters;
-    return std::none_of(wanters.begin(), wanters.end(),
-                        [&](const Use& u) {
-                          const Region offsets = offsets_of(piece, ref);
-                          return u.may_have(offsets.hull()) && matches(data_[u.owner].wanted, u.delta, ref.id, offsets);
-                        });
+    const Region offsets = offsets_of(piece, ref);
+    return values_.at(ref.id).wanters.all_of(offsets.hull(), [&](const Use& u) {
+      return !matches(data_[u.owner].wanted, u.delta, ref.id, offsets);
+    });
   });
 }
 
@@ -449,7 +461,7 @@ std::uint64_t Directory::memory_bytes() const {
   for (const Datum& d : data_) sum += d.wanted.memory_bytes();
   for (const Slot& s : slots_) sum += s.held.memory_bytes();
   values_.for_each([&](ValueId, const Value& v) {
-    sum += sizeof(v) + (v.holders.capacity() + v.wanters.capacity()) * sizeof(Use) + 2 * sizeof(void*);
+    sum += sizeof(v) + v.holders.memory_bytes() + v.wanters.memory_bytes() + 2 * sizeof(void*);
   });
   return sum;
 }
@@ -616,7 +628,7 @@ bool Directory::shape(DatumId datum, std::uint64_t pitch, std::size_t most) {
   for (const SlotId s : d.slots) {
     if (!add(slots_[s.value].held)) return false;
   }
-  const auto exchange = [&](base::Vector<Use> Value::*uses, std::uint32_t owner, ExtentMap& map, ExtentMap& other) {
+  const auto exchange = [&](Uses Value::*uses, std::uint32_t owner, ExtentMap& map, ExtentMap& other) {
     other.for_each_extent([&](const ExtentMap::Extent& e) { count(uses, owner, e, +1); });
     map.for_each_extent([&](const ExtentMap::Extent& e) { count(uses, owner, e, -1); });
     std::swap(map, other);
@@ -695,8 +707,8 @@ ValueRef Directory::new_value(Fill fill) {
   return {id, 0};
 }
 
-void Directory::prepare_use(base::Vector<Use> Value::*uses, ValueRef ref) {
-  if (ref.is_number()) base::make_room(values_.find(ref.id)->*uses, 1);
+void Directory::prepare_use(Uses Value::*uses, ValueRef ref) {
+  if (ref.is_number()) (values_.find(ref.id)->*uses).make_room(scanned_);
 }
 
 void Directory::prepare_wanted(DatumId datum, const Region& range, ValueRef ref) {
@@ -709,11 +721,10 @@ void Directory::prepare_held(SlotId slot, const Region& range, ValueRef ref) {
   prepare_use(&Value::holders, ref);
 }
 
-void Directory::count(base::Vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent,
-                      int change) noexcept {
+void Directory::count(Uses Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) noexcept {
   if (!extent.ref.is_number()) return;
   Value* value = values_.find(extent.ref.id);
-  base::Vector<Use>& list = value->*uses;
+  Uses& list = value->*uses;
   const std::int64_t delta = extent.displacement();
   const auto place = [&](std::uint32_t of, ValueId id, std::size_t at) -> Places::Place* {
     for (Places::Place& p : places_of(uses, of).known) {
@@ -722,31 +733,27 @@ void Directory::count(base::Vector<Use> Value::*uses, std::uint32_t owner, const
     return nullptr;
   };
   Places& places = places_of(uses, owner);
+  const auto size = [&] { return uses == &Value::wanters ? data_[owner].wanted.size() : slots_[owner].held.size(); };
   std::size_t at = list.size();
   std::uint32_t known = 0;
   for (const Places::Place& p : places.known) {
     if (p.value != undefined_value) ++known;
     if (p.value == extent.ref.id && list[p.at].delta == delta) at = p.at;
   }
-  if (at == list.size() && known != places.uses) {  // it may be a use whose place is not known
-    for (at = 0; at < list.size() && (list[at].owner != owner || list[at].delta != delta);) ++at;
-  }
+  if (at == list.size() && known != places.uses) at = list.find(owner, delta, size());  // a use whose place is not known, or none
   if (at == list.size()) {
-    list.push_back({owner, 1, delta, uses == &Value::wanters ? data_[owner].wanted.size() : slots_[owner].held.size()});
+    list.add({owner, 1, delta, size()});
     ++places.uses;
     if (Places::Place* const unused = place(owner, undefined_value, 0)) *unused = {extent.ref.id, static_cast<std::uint32_t>(at)};
     return;
   }
-  list[at].extents += static_cast<std::uint32_t>(change);
-  if (list[at].extents > 0) return;
+  if (!list.add_extents(at, change)) return;
   --places.uses;
   if (Places::Place* const former = place(owner, extent.ref.id, at)) *former = {};
-  const std::size_t last = list.size() - 1;
-  if (at != last) {  // the last use takes its place
-    list[at] = list[last];
+  const std::size_t last = list.size();
+  if (at != last) {  // the last use has taken its place
     if (Places::Place* const moved = place(list[at].owner, extent.ref.id, last)) moved->at = static_cast<std::uint32_t>(at);
   }
-  list.pop_back();
   if (value->holders.empty() && value->wanters.empty()) values_.erase(extent.ref.id);
 }
 
@@ -780,10 +787,12 @@ bool Directory::wanted_twice(const Value& v, ByteRange offsets, DatumId but) con
 void Directory::touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants) noexcept {
   if (!ref.is_number()) return;
   const Value* value = values_.find(ref.id);
-  if (value == nullptr || wanted_twice(*value, {ref.offset, ref.offset + bytes}, wants)) return;
-  for (const Use& u : value->holders) {
-    if (u.may_have({ref.offset, ref.offset + bytes})) touch(SlotId{u.owner}, positions(u.delta, ref.offset, bytes, u.size));
-  }
+  const ByteRange offsets{ref.offset, ref.offset + bytes};
+  if (value == nullptr || wanted_twice(*value, offsets, wants)) return;
+  (void)value->holders.all_of(offsets, [&](const Use& u) {
+    touch(SlotId{u.owner}, u.positions(offsets));
+    return true;
+  });
 }
 
 void Directory::set_wanted(DatumId datum, const Region& range, ValueRef ref) noexcept {

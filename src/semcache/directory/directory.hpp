@@ -6,6 +6,7 @@
 #include <semcache/base/topology.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/directory/region_map.hpp>
+#include <semcache/directory/uses.hpp>
 #include <semcache/directory/value_table.hpp>
 
 #include <array>
@@ -76,6 +77,9 @@ enum class LinkResult : std::uint8_t {
 /// Threads: the caller serialises all calls (the engine's lock).
 class Directory {
  public:
+  /// @param scanned  so many uses of a value are looked at one by one; more of them get an index (`Uses`). At least 1
+  explicit Directory(std::size_t scanned = 32) : scanned_(scanned) {}
+
   // --- arrays and memory -------------------------------------------------------------------------------------------
   [[nodiscard]] DatumId add_datum(std::uint64_t bytes);
   /// Adds a slot of `datum` in `space`. It has the datum's size and holds no value.
@@ -234,29 +238,12 @@ class Directory {
 
  private:
   class Audit;
-  /// All extents of one owner (a datum or a slot) that have a value at the same displacement: position = offset + delta.
-  struct Use {
-    std::uint32_t owner;
-    std::uint32_t extents;
-    std::int64_t delta;
-    std::uint64_t size;  ///< of the owner
-    /// May the owner have any of these bytes of the value? Asked first, so that an owner elsewhere, of which there may be thousands, is not
-    /// looked at.
-    [[nodiscard]] bool may_have(ByteRange offsets) const noexcept {
-      const auto begin = static_cast<std::int64_t>(offsets.begin) + delta, end = static_cast<std::int64_t>(offsets.end) + delta;
-      return end > 0 && begin < static_cast<std::int64_t>(size);
-    }
-  };
   struct Value {
-    base::Vector<Use> holders;
-    base::Vector<Use> wanters;
+    Uses holders;
+    Uses wanters;
     Fill fill;
     base::Vector<ByteRange> watched;  ///< offsets
 
-    Value() {  // the first holder and the first wanter can be added without a failure
-      holders.reserve(1);
-      wanters.reserve(1);
-    }
     void clear() noexcept {
       holders.clear();
       wanters.clear();
@@ -303,9 +290,9 @@ class Directory {
   void prepare_held(SlotId slot, const Region& range, ValueRef ref);
   void set_wanted(DatumId datum, const Region& range, ValueRef ref) noexcept;
   void set_held(SlotId slot, const Region& range, ValueRef ref) noexcept;
-  void prepare_use(base::Vector<Use> Value::*uses, ValueRef ref);
-  void count(base::Vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) noexcept;
-  [[nodiscard]] Places& places_of(base::Vector<Use> Value::*uses, std::uint32_t owner) noexcept {
+  void prepare_use(Uses Value::*uses, ValueRef ref);
+  void count(Uses Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) noexcept;
+  [[nodiscard]] Places& places_of(Uses Value::*uses, std::uint32_t owner) noexcept {
     return uses == &Value::wanters ? data_[owner].places : slots_[owner].places;
   }
   void unwatch(const base::Vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept;
@@ -319,6 +306,7 @@ class Directory {
   /// and that is not watched.
   [[nodiscard]] bool kept_among_its_slots(const Datum& datum) const;
 
+  std::size_t scanned_;
   base::Vector<Datum> data_;
   base::Vector<Slot> slots_;
   base::Vector<std::uint32_t> free_data_;

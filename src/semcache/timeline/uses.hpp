@@ -100,8 +100,17 @@ class Uses {
       return;
     }
     if (parts_->size() >= most_parts) {
-      const auto others = std::stable_partition(parts_->begin(), parts_->end(), [&](const PartialUse& u) { return done(u.queue, u.position); });
-      count_as_whole(std::max<std::size_t>(1, static_cast<std::size_t>(others - parts_->begin())));
+      // Not std::stable_partition, which takes memory of the program's malloc.
+      const auto others = std::remove_if(parts_->begin(), parts_->end(), [&](const PartialUse& u) {
+        const bool over = done(u.queue, u.position);
+        if (over) note(u.queue, u.position, u.mode);
+        return over;
+      });
+      parts_->erase(others, parts_->end());
+    }
+    if (parts_->size() >= most_parts) {
+      note(parts_->front().queue, parts_->front().position, parts_->front().mode);
+      parts_->erase(parts_->begin());
     }
     try {
       parts_->push_back(use);
@@ -140,11 +149,6 @@ class Uses {
     } catch (const std::bad_alloc&) {
     }
     return parts_ != nullptr;
-  }
-  void count_as_whole(std::size_t first_ones) noexcept {
-    const auto end = parts_->begin() + static_cast<std::ptrdiff_t>(first_ones);
-    for (auto part = parts_->begin(); part != end; ++part) note(part->queue, part->position, part->mode);
-    parts_->erase(parts_->begin(), end);
   }
   [[nodiscard]] std::uint64_t last(QueueIndex q, std::uint64_t position, Mode least) const noexcept {
     for (const PartialUse& use : parts()) {
