@@ -27,8 +27,8 @@ class Entries {
   struct Entry {
     const char* name;
     std::uint32_t hash;
-    bool asked_for;     ///< by the library, or by one that it has brought
-    void* of_c;         ///< what it has found; nullptr: not the C library's function, or not asked for
+    bool asked_for;  ///< by the library, or by one that it has brought
+    void* of_c;      ///< what it has found; nullptr: not the C library's function, or not asked for
     void* ours;
     std::uint8_t next;  ///< with the same number in `first_`, plus one
   };
