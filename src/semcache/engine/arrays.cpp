@@ -168,10 +168,11 @@ bool Arrays::flights_have_ended(const Memory& saved) noexcept {
     const auto flight = next++;
     if (flight->host != &saved) continue;
     try {
-      if (flight->locks_pages || flight->staging != nullptr || !s_.queues->reached(flight->work.queue, flight->work.position)) return false;
+      if (flight->locks_pages || !s_.queues->reached(flight->work.queue, flight->work.position)) return false;
     } catch (const std::exception&) {
       return false;  // not known: the driver is asked again the next time
     }
+    if (flight->staging != nullptr) s_.devices[flight->staging_device]->staging->give(flight->staging, flight->staged_bytes);
     s_.flights.erase(flight);
   }
   return true;

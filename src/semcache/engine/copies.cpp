@@ -523,12 +523,11 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   if (pageable) {
     try {
       pageable_copies_.make(t, to, written.range, Mode::writes, step);
-      if (!kept.freed()) transfers_.prepare_written(to, written.range);  // other threads may have taken the room meanwhile
+      if (!kept.freed()) transfers_.note_written(to, written.range);  // this fails only where another thread has taken the room meanwhile
     } catch (...) {
       if (!kept.freed()) transfers_.note_refused(to, written.range);
       throw;
     }
-    if (!kept.freed()) transfers_.note_written(to, written.range);
   } else {
     complete_also_if_refused(t, work, [&] {  // the program may change the source after the call
       transfers_.overwrite(to, written.range, step);

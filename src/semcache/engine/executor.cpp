@@ -209,6 +209,16 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   });
 }
 
+/// Waits for copies to and from memory that may be freed then. What was submitted cannot be taken back, so where the queue fails, the device is waited
+/// for. @throws DeviceError  the device is lost
+static void wait_for(device::Device& by, QueueId queue) {
+  try {
+    by.synchronize_queue(queue);
+  } catch (const DeviceError&) {
+    by.synchronize_device();
+  }
+}
+
 void Executor::copy_and_wait(const Step& step, Mapped columns) const {
   const bool to_host = step.to.space == host_space;
   const DeviceState& d = s_.device_of(to_host ? step.from.space : step.to.space);
@@ -223,20 +233,13 @@ void Executor::copy_and_wait(const Step& step, Mapped columns) const {
       by.device::Device::copy_columns(d.waited_for, direction, to, step.to.pitch, from, step.from.pitch, piece.size(), step.columns);  // one by one
     }
   };
-  const auto wait = [&] {  // what was submitted cannot be taken back, so where the queue fails, the device is waited for
-    try {
-      by.synchronize_queue(d.waited_for);
-    } catch (const DeviceError&) {
-      by.synchronize_device();
-    }
-  };
   try {
     step.for_each_piece(copy);
   } catch (...) {
-    wait();
+    wait_for(by, d.waited_for);
     throw;
   }
-  wait();
+  wait_for(by, d.waited_for);
 }
 
 /// Copies between two devices that do not reach each other, through two staging buffers of the destination's device: while one part
@@ -590,7 +593,7 @@ std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
     const DeviceState& d = s_.device_of(m);
     const QueueId queue = d.waited_for.valid() ? d.waited_for : s_.queues->id(d.to_host_queue);
     d.device->copy_from_device(queue, bytes.data(), from, range.size());
-    d.device->synchronize_queue(queue);
+    wait_for(*d.device, queue);
   } else {
     s_.platform->read_behind(bytes.data(), from, range.size());
   }

@@ -233,13 +233,13 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
     }
     return Obstacle();
   });
-  const auto prepare_written = [&] {  // so that noting the write cannot fail
-    if (written.size() == 1) return s_.directory.prepare_write(m.slot, written.begin()->range);
+  if (shared && written.size() == 1) {  // so that noting the write cannot fail
+    s_.directory.prepare_write(m.slot, written.begin()->range);
+  } else if (shared) {
     base::Vector<Region> regions;
     for (const Requirement& r : written) regions.push_back(r.range);
     s_.directory.prepare_write(m.slot, regions);
-  };
-  if (shared) prepare_written();
+  }
   plan::Step step = copy_step(plan::Purpose::call, end_at(m, position),
                               within(buffer, from), 0);
   step.pieces = pieces;
@@ -247,18 +247,17 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
   try {
     if (pageable) {
       pageable_copies_.make(t, m, hull_of(written.begin(), written.end()), Mode::writes, step);
-      if (!kept.freed()) prepare_written();  // other threads may have taken the room meanwhile
     } else {
       executor_.execute(step);
+    }
+    for (const Requirement& r : written) {
+      if (shared && !kept.freed()) transfers_.note_written(m, r.range);  // I2
     }
   } catch (...) {  // it is not known which pieces have arrived
     for (const Requirement& r : written) {
       if (!kept.freed()) transfers_.note_refused(m, r.range);
     }
     throw;
-  }
-  for (const Requirement& r : written) {
-    if (shared && !kept.freed()) transfers_.note_written(m, r.range);  // I2
   }
   if (!kept.freed()) shapes_.keep_maps_short(t, m);
 }
