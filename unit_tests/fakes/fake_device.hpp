@@ -251,8 +251,6 @@ class FakeWorld {
     return (a.writes || b.writes) && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
   }
   void expect_no_pending(const std::byte* begin, std::uint64_t bytes, const char* what);
-  /// Notes that a copy from or to this memory of the host is submitted.
-  void submits_copy(const std::byte* host) const;
   void expect_page_locked(const std::byte* host, std::uint64_t bytes);
 
   Options options_;

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/addresses.hpp>
 #include <semcache/engine/copies.hpp>
-#include <semcache/engine/pageable_copies.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -93,12 +92,6 @@ void Copies::copy(void* to, const void* from, Columns what) {
         std::memcpy(step.to.address + to_column, step.from.address + from_column, what.width);
       });
       return;
-    }
-    if (to_space == host_space || from_space == host_space) {
-      if (pageable_copies_.concern(to_space == host_space ? to : from)) {
-        Transaction transaction(transactions_);
-        return transaction.unlocked([&] { executor_.copy_and_wait(step); });
-      }
     }
     Transaction transaction(transactions_);
     return complete_also_if_refused(transaction, reads, [&] {
@@ -510,30 +503,17 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
     source = elsewhere(host_space, buffer.data());
     pitch = what.width;
   }
-  const bool pageable = !to.on_host() && source.space == host_space && pageable_copies_.concern(from);
   t.run([&] {
     s_.expect_not_freed(kept);
-    if (const Obstacle o = preparation_.meet(to, written.range, written.mode)) return o;
-    if (pageable) return pageable_copies_.ready(to, written.range, Mode::writes);
-    return transfers_.staging_over_host(to.space, source.space, range.size());
+    const Obstacle o = preparation_.meet(to, written.range, written.mode);
+    return o ? o : transfers_.staging_over_host(to.space, source.space, range.size());
   });
   transfers_.prepare_written(to, written.range);  // so that noting the write cannot fail
   const plan::Purpose purpose = buffer.empty() ? plan::Purpose::call : plan::Purpose::detour;
-  const plan::Step step = copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns);
-  if (pageable) {
-    try {
-      pageable_copies_.make(t, to, written.range, Mode::writes, step);
-      if (!kept.freed()) transfers_.note_written(to, written.range);  // this fails only where another thread has taken the room meanwhile
-    } catch (...) {
-      if (!kept.freed()) transfers_.note_refused(to, written.range);
-      throw;
-    }
-  } else {
-    complete_also_if_refused(t, work, [&] {  // the program may change the source after the call
-      transfers_.overwrite(to, written.range, step);
-      transfers_.note_written(to, written.range);
-    });
-  }
+  complete_also_if_refused(t, work, [&] {  // the program may change the source after the call
+    transfers_.overwrite(to, written.range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
+    transfers_.note_written(to, written.range);
+  });
   if (!kept.freed()) shapes_.keep_maps_short(t, to);
 }
 
@@ -543,17 +523,11 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
   timeline::Work work;
   plan::End target = elsewhere(s_.foreign_space_at(to), to, &work);
   const Kept kept(from);
-  const bool pageable = !from.on_host() && target.space == host_space && pageable_copies_.concern(to);
   t.run([&] {
     s_.expect_not_freed(kept);
-    if (const Obstacle o = preparation_.meet(from, range, Access::read)) return o;
-    if (pageable) return pageable_copies_.ready(from, range, Mode::reads);
-    return transfers_.staging_over_host(target.space, from.space, range.size());
+    const Obstacle o = preparation_.meet(from, range, Access::read);
+    return o ? o : transfers_.staging_over_host(target.space, from.space, range.size());
   });
-  if (pageable) {
-    return pageable_copies_.make(
-        t, from, range, Mode::reads, copy_of(plan::Purpose::call, target, what.to_pitch, end_at(from, position), what.from_pitch, what.width, what.columns));
-  }
   std::vector<std::byte> buffer;
   const auto copy = [&](plan::Purpose purpose, const plan::End& there, std::uint64_t there_pitch, const plan::End& here, std::uint64_t here_pitch) {
     executor_.execute(copy_of(purpose, there, there_pitch, here, here_pitch, what.width, what.columns));

@@ -10,7 +10,6 @@
 #include <semcache/engine/foreign_uses.hpp>
 #include <semcache/engine/host_uses.hpp>
 #include <semcache/engine/tiles.hpp>
-#include <semcache/engine/pageable_copies.hpp>
 
 /// Carries out accesses to arrays: the transfers that the directory asks for are made in order, asynchronously, and counted.
 namespace semcache::engine {
@@ -23,7 +22,7 @@ namespace semcache::engine {
 class Engine : base::Uncopied {
   State s_;
   const Parts parts_{s_, projection_, executor_, hazards_, arrays_, transfers_, buffers, residency_, preparation_, dual_views_, transactions_,
-                     shapes_, expected_, lifetimes, pageable_copies_, launches, host_uses, host_access};
+                     shapes_, expected_, lifetimes, launches, host_uses, host_access};
   Projection projection_{parts_};
   Executor executor_{parts_};
   Hazards hazards_{parts_};
@@ -43,11 +42,6 @@ class Engine : base::Uncopied {
 
  public:
   Lifetimes lifetimes{parts_};
-
- private:
-  PageableCopies pageable_copies_{parts_};
-
- public:
   Derivations derivations{parts_};
   Tiles tiles{parts_};
   Launches launches{parts_};

@@ -44,22 +44,15 @@ void Executor::note_span(const Step& step, std::uint64_t begin_ns, std::uint32_t
 
 void Executor::execute(Step step) {
   step.over_host = step.kind == Step::Kind::copy && !s_.topology.linked(step.from.space, step.to.space);
-  const Began began = begin();
+  trace::SpanLog* const log = s_.recorder.span_log();
+  const std::uint64_t begin_ns = log != nullptr ? log->now_ns() : 0;
+  const std::uint32_t cause = log != nullptr ? log->next_cause() : 0;
   try {
-    s_.recorder.span_log() == nullptr ? carry_out(step) : carry_out_caused(step, began.cause);
+    log == nullptr ? carry_out(step) : carry_out_caused(step, cause);
   } catch (...) {
-    refused(step);
+    if (s_.options.observer != nullptr) s_.options.observer->refused(step);
     throw;
   }
-  finish(step, began);
-}
-
-Executor::Began Executor::begin() const noexcept {
-  trace::SpanLog* const log = s_.recorder.span_log();
-  return log == nullptr ? Began{0, 0} : Began{log->now_ns(), log->next_cause()};
-}
-
-void Executor::finish(const Step& step, Began began) {
   if (const plan::Counted counted = plan::counted(step); counted.count > 0) {
     const std::uint64_t bytes = step.total_bytes();
     for (std::size_t i = 0; i < counted.count; ++i) {
@@ -75,7 +68,7 @@ void Executor::finish(const Step& step, Began began) {
       }
     }
   }
-  if (s_.recorder.span_log() != nullptr) note_span(step, began.at_ns, began.cause);
+  if (log != nullptr) note_span(step, begin_ns, cause);
   tell(step);
 }
 
@@ -219,29 +212,6 @@ static void wait_for(device::Device& by, QueueId queue) {
   }
 }
 
-void Executor::copy_and_wait(const Step& step, Mapped columns) const {
-  const bool to_host = step.to.space == host_space;
-  const DeviceState& d = s_.device_of(to_host ? step.from.space : step.to.space);
-  device::Device& by = *d.device;
-  const auto copy = [&](ByteRange piece) {
-    std::byte* const to = step.to.address + piece.begin;
-    const std::byte* const from = step.from.address + piece.begin;
-    const Direction direction = to_host ? Direction::from_device : Direction::to_device;
-    if (step.columns > 1 && columns == Mapped::together) {
-      by.copy_columns(d.waited_for, direction, to, step.to.pitch, from, step.from.pitch, piece.size(), step.columns);
-    } else {
-      by.device::Device::copy_columns(d.waited_for, direction, to, step.to.pitch, from, step.from.pitch, piece.size(), step.columns);  // one by one
-    }
-  };
-  try {
-    step.for_each_piece(copy);
-  } catch (...) {
-    wait_for(by, d.waited_for);
-    throw;
-  }
-  wait_for(by, d.waited_for);
-}
-
 /// Copies between two devices that do not reach each other, through two staging buffers of the destination's device: while one part
 /// arrives, the next one leaves.
 void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
@@ -307,7 +277,8 @@ bool Executor::goes_directly(const Memory& host, const Region& where, Direction 
   // Drivers read small sources with the processor (up to 24 KiB were seen), so a small source must be accessible to go directly.
   constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
   const bool locked = s_.pages->locked(host, where.hull());
-  if (direction == Direction::from_device) return locked;
+  // Large saved copies are ordinary memory only where the driver has refused page-locked memory, so it would refuse as much for staging.
+  if (direction == Direction::from_device) return locked || (host.owns_allocation && where.size() > Staging::piece_bytes);
   const bool other_name = s_.pages->device_name(host, where.begin) != host.address + where.begin;
   return locked && (other_name ? where.width >= surely_by_the_copy_engine : s_.pages->permit(host, where.hull(), platform::Protection::read));
 }

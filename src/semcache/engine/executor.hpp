@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/device/activities.hpp>
 #include <semcache/engine/projection.hpp>
 #include <semcache/engine/steps.hpp>
 
@@ -19,30 +18,6 @@ class Executor : Parts {
   /// Carries out the step, or submits it to its queue.
   /// @throws DeviceError, SystemError, OutOfMemory  the step is refused; a part of the destination may have changed
   void execute(plan::Step step);
-  /// Carries out a copy between a device and pageable memory of the program's, and waits for it.
-  /// @param without_lock(copy)  gives up the lock, calls `copy()` and takes the lock back
-  /// @pre nothing that is under way conflicts with the copy, and the array stays where it is until it is done
-  /// @throws DeviceError, OutOfMemory  the copy is refused, and nothing of it is under way, or the device is lost
-  template <class WithoutLock>
-  void execute_and_wait(const plan::Step& step, const WithoutLock& without_lock) {
-    if (step.to.slot.valid()) s_.memory_of(step.to.slot).write_check.reset();
-    const Mapped together = are_mapped_together(step) ? Mapped::together : Mapped::one_by_one;
-    const Began began = begin();
-    try {
-      without_lock([&] {
-        const device::ActivityCause of_this_step(began.cause);
-        copy_and_wait(step, together);
-      });
-    } catch (...) {
-      refused(step);
-      throw;
-    }
-    finish(step, began);
-  }
-  enum class Mapped : std::uint8_t { one_by_one, together };
-  /// Does the same without counting it, where the device memory is no array's. Threads: any, without the lock.
-  /// @param columns  whether device memory is mapped from the first column to the last
-  void copy_and_wait(const plan::Step& step, Mapped columns = Mapped::together) const;
   /// Shows the observer a step that another part has carried out.
   void tell(const plan::Step& step) noexcept {
     if (s_.options.observer != nullptr) s_.options.observer->done(step);
@@ -83,17 +58,6 @@ class Executor : Parts {
  private:
   /// Adds the step to the log of spans, where steps of its kind have spans. @pre there is a log
   [[gnu::cold]] void note_span(const plan::Step& step, std::uint64_t begin_ns, std::uint32_t cause) noexcept;
-  /// What the log of spans needs of a step.
-  struct Began {
-    std::uint64_t at_ns;
-    std::uint32_t cause;
-  };
-  [[nodiscard]] Began begin() const noexcept;
-  void refused(const plan::Step& step) noexcept {
-    if (s_.options.observer != nullptr) s_.options.observer->refused(step);
-  }
-  /// Counts a step that has been carried out or submitted.
-  void finish(const plan::Step& step, Began began);
   void close_for_unmapping(Memory& memory) noexcept;
   void carry_out(const plan::Step& step);
   /// Carries it out, and lets a GPU's record of it name the cause.

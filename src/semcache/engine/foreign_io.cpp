@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/foreign_io.hpp>
-#include <semcache/engine/pageable_copies.hpp>
 
 #include <algorithm>
 
@@ -43,13 +42,6 @@ class Pieces {
   Requirement first_;
   std::vector<Requirement> more_;
 };
-
-/// Returns the range in which all requirements lie.
-ByteRange hull_of(const Requirement* first, const Requirement* last) {
-  ByteRange hull = first->range.hull();
-  for (const Requirement* r = first; r != last; ++r) hull = {std::min(hull.begin, r->range.hull().begin), std::max(hull.end, r->range.hull().end)};
-  return hull;
-}
 
 }  // namespace
 
@@ -140,11 +132,8 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
   // What has been read stays read, and each attempt goes on behind it.
   std::size_t piece = 0;
   std::uint64_t next = count > 0 ? at_array(pieces[0], position).begin : 0;
-  Memory* pageable_from = nullptr;
-  plan::Step pageable;  // a copy that is made between two attempts
-  const auto attempt = [&]() -> Obstacle {
+  t.run([&]() -> Obstacle {
     s_.expect_not_freed(kept);
-    pageable_from = nullptr;
     while (piece < count) {
       const std::uint64_t end = at_array(pieces[piece], position).end;
       if (next == end) {
@@ -160,13 +149,6 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
         const std::uint64_t at = source.from_position;
         if (const Obstacle o = hazards_.busy(from, ByteRange{at, at + bytes}, Mode::reads)) return o;
         step.from = end_at(from, at);
-        if (!from.on_host() && is_pageable(buffer)) {
-          if (const Obstacle o = pageable_copies_.ready(from, ByteRange{at, at + bytes}, Mode::reads)) return o;
-          pageable = step;
-          pageable_from = &from;
-          next += bytes;
-          return {};
-        }
       } else {
         step.kind = plan::Step::Kind::fill;
         step.purpose = plan::Purpose::detour;
@@ -178,11 +160,8 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
       next += bytes;
     }
     return {};
-  };
-  for (t.run(attempt); pageable_from != nullptr; t.run(attempt)) pageable_copies_.make(t, *pageable_from, {}, Mode::reads, pageable);
+  });
 }
-
-bool ForeignIo::is_pageable(const TransitBuffer& buffer) const noexcept { return !buffer.pooled && pageable_copies_.concern(buffer.address); }
 
 bool ForeignIo::fits(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) {
   const Look look(transactions_);
@@ -219,19 +198,13 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
   t.launch_follows();
   const Pieces written(m, position, pieces, count, Access::overwrite, most_single_pieces(m));
   if (written.are_hull()) s_.recorder.count(trace::Event::hulls, m.label);
-  const bool pageable = !m.on_host() && is_pageable(buffer);
   bool shared = true;
   const Kept kept(m);
   t.run([&] {
     s_.expect_not_freed(kept);
     // Content of an exclusive array is wanted nowhere else, so nothing need be saved.
-    shared = pageable || (m.flags.load() & Memory::is_exclusive) == 0 || !State::is_resident(m);
-    if (const Obstacle o = shared ? preparation_.meet(written.begin(), written.size()) : hazards_.quiesce(m)) return o;
-    for (const Requirement& r : written) {
-      if (!pageable) break;
-      if (const Obstacle o = pageable_copies_.ready(m, r.range, Mode::writes)) return o;
-    }
-    return Obstacle();
+    shared = (m.flags.load() & Memory::is_exclusive) == 0 || !State::is_resident(m);
+    return shared ? preparation_.meet(written.begin(), written.size()) : hazards_.quiesce(m);
   });
   if (shared && written.size() == 1) {  // so that noting the write cannot fail
     s_.directory.prepare_write(m.slot, written.begin()->range);
@@ -245,21 +218,15 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
   step.pieces = pieces;
   step.piece_count = count;
   try {
-    if (pageable) {
-      pageable_copies_.make(t, m, hull_of(written.begin(), written.end()), Mode::writes, step);
-    } else {
-      executor_.execute(step);
-    }
-    for (const Requirement& r : written) {
-      if (shared && !kept.freed()) transfers_.note_written(m, r.range);  // I2
-    }
+    executor_.execute(step);
   } catch (...) {  // it is not known which pieces have arrived
-    for (const Requirement& r : written) {
-      if (!kept.freed()) transfers_.note_refused(m, r.range);
-    }
+    for (const Requirement& r : written) transfers_.note_refused(m, r.range);
     throw;
   }
-  if (!kept.freed()) shapes_.keep_maps_short(t, m);
+  for (const Requirement& r : written) {
+    if (shared) transfers_.note_written(m, r.range);  // I2
+  }
+  shapes_.keep_maps_short(t, m);
 }
 
 bool ForeignIo::write_in_together(Memory& m, ByteRange range, TransitBuffer* const* buffers, std::size_t count) {

@@ -42,8 +42,6 @@ class ForeignIo : Parts {
   bool write_in_together(Memory& memory, ByteRange range, TransitBuffer* const* buffers, std::size_t count);
 
  private:
-  /// Would the driver wait for a copy between a device and this buffer?
-  [[nodiscard]] bool is_pageable(const TransitBuffer& buffer) const noexcept;
   /// Can the memory of these pieces be mapped at once? Takes the lock.
   [[nodiscard]] bool fits(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count);
   /// Returns the step from the best source, seen from the host, for the first bytes of `range`, as many as possible. Where it

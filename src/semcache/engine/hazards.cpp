@@ -47,7 +47,7 @@ Obstacle Hazards::busy(Memory& m, const Region& where, Mode mode) {
 Obstacle Hazards::host_uses_of(DatumId datum, const Region& where, Mode mode) const {
   for (const HostPartInUse& use : s_.host_uses) {
     if (use.memory->datum != datum || (mode == Mode::reads && !use.writes)) continue;
-    if (overlap(use.where, where)) return Obstacle::launches(*use.memory);
+    if (overlap(use.memory->layout, where)) return Obstacle::launches(*use.memory);
   }
   return {};
 }
@@ -116,12 +116,11 @@ Obstacle Hazards::uses_of(Memory& m) {
   return uses_on(m, [](QueueIndex) { return true; });
 }
 
-Obstacle Hazards::conflicts_with(const Memory& m, const Region& where, Mode mode) const noexcept {
-  if (unknown_use_pending(m, mode)) return Obstacle::whole_devices(m.unknown_on.load());
+Obstacle Hazards::uses_of(const Memory& m, ByteRange where) const noexcept {
+  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_devices(m.unknown_on.load());
   for (QueueIndex q = 1; q < s_.queues->count(); ++q) {
-    std::uint64_t last = s_.last_conflict(m, q, mode);
+    std::uint64_t last = s_.last_conflict(m, q, Mode::writes);
     for (const timeline::PartialUse& use : m.uses.parts()) {
-      if (mode == Mode::reads && use.mode == Mode::reads) continue;
       if (use.queue == q && may_overlap(use.where, where)) last = std::max(last, use.position);
     }
     if (const Obstacle o = not_done({q, last})) return o;

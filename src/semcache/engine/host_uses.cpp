@@ -49,7 +49,7 @@ void HostUses::begin(const Requirement* uses, std::size_t count) {
     return prepare(uses, count);
   });
   for (std::size_t i = 0; i < count; ++i) {
-    s_.host_uses.push_back({uses[i].memory, uses[i].memory->layout, writes(uses[i].mode)});
+    s_.host_uses.push_back({uses[i].memory, writes(uses[i].mode)});
     uses[i].memory->pins.fetch_add(1);
   }
 }

@@ -19,7 +19,6 @@ class Transactions;
 class Shapes;
 class ExpectedMessages;
 class Lifetimes;
-class PageableCopies;
 class Launches;
 class HostUses;
 class HostAccess;
@@ -41,7 +40,6 @@ struct Parts {
   Shapes& shapes_;
   ExpectedMessages& expected_;
   Lifetimes& lifetimes_;
-  PageableCopies& pageable_copies_;
   Launches& launches_;
   HostUses& host_uses_;
   HostAccess& host_access_;

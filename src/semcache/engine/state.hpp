@@ -92,7 +92,7 @@ struct DeviceState {
   std::unique_ptr<DeviceMemory> memory;
   std::unique_ptr<Staging> staging;
   QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
-  QueueId waited_for;  ///< for copies that whoever submits them waits for (`PageableCopies`); invalid where kernels run in the caller's thread
+  QueueId waited_for;  ///< for work that whoever submits it waits for (`Executor::content_of`, `digest_of`); invalid where kernels run in the caller's thread
   /// Represents, among the operands of a launch that may use any array, all arrays that need nothing done when that launch
   /// begins. Its pins and uses count for each array that is older than `everything.since`, the time at which the last such launch
   /// began.
@@ -154,7 +154,6 @@ struct Kept : Known {
 /// A part on the host (`Lifetimes::allocate_host_part`) with which the host's processor works now.
 struct HostPartInUse {
   Memory* memory;
-  Region where;  ///< of its datum's positions
   bool writes;
 };
 

@@ -281,7 +281,7 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
     step.where = moved_to(piece.where, piece.wanter_position);
   } else if (where == policy::SavePlace::snapshot_on_host) {
     const std::uint64_t bytes = saved.size();
-    if (!m.on_host() && !arrays_.from_pool(bytes)) {
+    if (!m.on_host() && !arrays_.from_pool(bytes) && bytes <= Staging::piece_bytes) {
       if (const Obstacle o = staging(s_.device_of(m), &bytes, 1)) return o;
     }
     if (const Obstacle o = arrays_.new_saved_copy(host_space, saved, m.label, copy)) return o;
