@@ -94,8 +94,13 @@ void Copies::copy(void* to, const void* from, Columns what) {
       return;
     }
     Transaction transaction(transactions_);
-    return complete_also_if_refused(transaction, reads, [&] {
-      complete_also_if_refused(transaction, writes, [&] { executor_.execute(step); });
+    return complete_also_if_refused(transaction, writes, [&] {  // what has arrived has left, too
+      try {
+        executor_.execute(step);
+      } catch (...) {
+        transactions_.complete(transaction, reads);
+        throw;
+      }
     });
   }
   Transaction transaction(transactions_);
