@@ -202,16 +202,6 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   });
 }
 
-/// Waits for copies to and from memory that may be freed then. What was submitted cannot be taken back, so where the queue fails, the device is waited
-/// for. @throws DeviceError  the device is lost
-static void wait_for(device::Device& by, QueueId queue) {
-  try {
-    by.synchronize_queue(queue);
-  } catch (const DeviceError&) {
-    by.synchronize_device();
-  }
-}
-
 /// Copies between two devices that do not reach each other, through two staging buffers of the destination's device: while one part
 /// arrives, the next one leaves.
 void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
@@ -564,7 +554,7 @@ std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
     const DeviceState& d = s_.device_of(m);
     const QueueId queue = d.waited_for.valid() ? d.waited_for : s_.queues->id(d.to_host_queue);
     d.device->copy_from_device(queue, bytes.data(), from, range.size());
-    wait_for(*d.device, queue);
+    s_.queues->wait_for_queue(*d.device, queue);
   } else {
     s_.platform->read_behind(bytes.data(), from, range.size());
   }

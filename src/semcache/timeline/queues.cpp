@@ -305,6 +305,14 @@ void Queues::Wait::operator()() const {
   }
 }
 
+void Queues::wait_for_queue(device::Device& device, QueueId queue) {
+  try {
+    device.synchronize_queue(queue);
+  } catch (const DeviceError&) {
+    device.synchronize_device();
+  }
+}
+
 void Queues::wait_for_queue(QueueIndex q) const {
   if (queues_[q].ended) return wait_for_device_of(q);
   try {

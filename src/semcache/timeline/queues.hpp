@@ -203,6 +203,9 @@ class Queues : base::Uncopied {
   /// Notes nothing.
   /// @throws DeviceError  the device is lost
   void wait_for_queue(QueueIndex q) const;
+  /// Waits for a queue that has no number here, because whoever submits work to it waits for it. What was submitted cannot be taken back, so where
+  /// the queue fails, the device is waited for. @throws DeviceError  the device is lost
+  static void wait_for_queue(device::Device& device, QueueId queue);
   /// Returns whether any known queue has work left. Asks the driver.
   [[nodiscard]] bool any_at_work() const;
   /// Makes later work on `q` start after work `position` of `producer`. Submits nothing if that order is known already.
