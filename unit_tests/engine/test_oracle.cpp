@@ -185,8 +185,8 @@ TEST(Oracle, ArraysOfSeveralRegistrationChunks) {
 }
 
 /// Arrays beyond a huge page, where addresses are found and untouched pages are written in another way. Each move
-/// touches a thousand times the bytes, so there are fewer of them: 4,200 of three seeds in about 26 seconds of a processor, and 84,000 would take
-/// nine minutes.
+/// touches a thousand times the bytes, so there are fewer of them: 4,200 of three seeds take nearly two minutes of a processor, so 84,000 would take
+/// more than half an hour.
 TEST(Oracle, LargeArrays) {
   Oracle::Options o;
   o.large = true;
