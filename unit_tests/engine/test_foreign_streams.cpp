@@ -528,6 +528,10 @@ TEST(ForeignStreams, AnEvictionBehindAKernelKeepsNoOtherThreadWaiting) {
   Memory& bh = p.on_host(page, &b);
   Memory& a = p.on_device(512u << 10);
   Memory& c = p.on_device(768u << 10);
+  // A first eviction allocates staging memory, for which the lock is given up before anything is submitted.
+  p.kernel_write(usual, a, a.all(), 1);
+  p.kernel_write(usual, c, c.all(), 2);
+  p.expect_device(a, 1);
   bool over = false;
   p.write(one, a, 5, &over);
   p.write(two, b, 77);
