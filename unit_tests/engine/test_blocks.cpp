@@ -980,6 +980,7 @@ TEST(BlocksUnderAttack, ColumnsWithUnmappedMemoryBetweenThemAreCopiedOneByOne) {
     Memory& d = p.written_by_host(32 * block, 1);
     Memory& h = p.host_of(d);
     p.use(d, columns, Access::read_write, 2);
+    EXPECT_EQ(p.device().copied.calls_with_columns, 0u);
     for (std::uint64_t c = 0; c < 4; ++c) p.host_write(h, columns.column(c), 3);
     p.use(d, columns, Access::read_write, 4);  // the blocks are mapped, and stale
     p.engine().access(h, columns, Access::read);
@@ -991,6 +992,31 @@ TEST(BlocksUnderAttack, ColumnsWithUnmappedMemoryBetweenThemAreCopiedOneByOne) {
       const ByteRange column = columns.column(c);
       Program::expect(p.device_content({&streams[1], 1}, peer, column), column, 4, "device 1");
     }
+    EXPECT_EQ(p.device().copied.calls_with_columns, 0u);
+  }
+}
+
+/// Columns between which memory is mapped cost one call of the driver: from the host, to the host, and from one device to another one.
+TEST(Blocks, ColumnsOfMappedMemoryAreCopiedTogether) {
+  for (const auto& [registers_host, with_peers] : {std::pair(true, true), std::pair(false, true), std::pair(true, false)}) {
+    Machine::Options o = InBlocks::options(Kind::cuda);
+    o.device.registers_host = registers_host;
+    o.device.peer_access = with_peers;
+    o.devices = 2;
+    InBlocks p(o);
+    const Region columns(block / 8, block / 4, 4, block / 2);
+    Memory& d = p.written_by_host(4 * block, 1);
+    Memory& h = p.host_of(d);
+    Memory& peer = p.on_device(4 * block, 1);
+    const std::uint64_t& calls = p.device().copied.calls_with_columns;
+    p.use(d, columns, Access::read_write, 2);
+    EXPECT_EQ(calls, 1u) << "to the device";
+    p.engine().access(h, columns, Access::read);
+    EXPECT_EQ(calls, 2u) << "to the host";
+    p.use(d, columns, Access::read_write, 3);  // the host's copy is stale
+    p.engine().copies.copy(peer.address + columns.begin, d.address + columns.begin, {columns.width, 4, columns.pitch, columns.pitch});
+    p.launch_parts({&streams[1], 1}, {{&peer, columns, Access::read}});
+    EXPECT_EQ(calls, with_peers ? 3u : 4u) << "to the other device";
   }
 }
 

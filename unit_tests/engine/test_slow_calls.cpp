@@ -113,24 +113,64 @@ TEST(SlowCalls, FreeingALargeMirror) {
   EXPECT_EQ(seen, zeros) << "an earlier array's content";
 }
 
+/// What a device has been given has not happened until somebody waits for it, so no event can be given back.
+Machine::Options slow_gpu() {
+  Machine::Options o = gpu();
+  o.device.eagerness = 0;
+  o.device.arena_bytes = o.platform.arena_bytes = 64u << 20;
+  o.engine.device_memory_bytes = 48u << 20;
+  return o;
+}
+
+/// Mirrors of so many bytes are copied without staging memory.
+constexpr std::uint64_t unstaged = 64 * 1024;
+
+/// A launch that reads all arrays. @return the slow calls that were made with the lock
+std::string read_all(Program& p, const std::vector<engine::Operand>& operands, std::uint32_t device = 0) {
+  const engine::QueueIndex q = p.queue(&streams[device], device);
+  const SlowCalls calls(p);
+  (void)p.engine().launches.begin_launch(q, operands.data(), operands.size());
+  (void)p.engine().launches.end_launch(q, operands.data(), operands.size(), all_devices);
+  return text_of(calls.with_lock());
+}
+
 /// More transfers in one attempt than there are idle events.
 TEST(SlowCalls, ALaunchOnManyStaleArrays) {
   constexpr std::size_t many = 300;
-  Machine::Options o = gpu();
-  o.device.arena_bytes = o.platform.arena_bytes = 64u << 20;
-  o.engine.device_memory_bytes = 48u << 20;
-  Program p(o);
+  Program p(slow_gpu());
   std::vector<engine::Operand> operands;
+  std::vector<engine::Memory*> mirrors;
+  const auto write = [&](std::size_t i, std::uint64_t seed) { p.host_write(*mirrors[i], mirrors[i]->all(), seed); };
   for (std::size_t i = 0; i < many; ++i) {
-    Memory& d = p.on_device(page);
-    p.host_write(p.on_host(page, &d), d.all(), i);
-    operands.push_back({&d, false});
+    operands.push_back({&p.on_device(unstaged), false});
+    mirrors.push_back(&p.on_host(unstaged, operands.back().memory));
+    write(i, i);
+    p.expect_device(*operands.back().memory, i);  // so the mirror is page-locked, and few events have been made
   }
-  const engine::QueueIndex q = p.queue(stream);
-  const SlowCalls calls(p);
-  (void)p.engine().launches.begin_launch(q, operands.data(), many);
-  (void)p.engine().launches.end_launch(q, operands.data(), many, all_devices);
-  EXPECT_EQ(text_of(calls.with_lock()), "");
+  for (std::size_t i = 0; i < many; ++i) write(i, many + i);
+  EXPECT_EQ(read_all(p, operands), "");
+  for (std::size_t i = 0; i < many; ++i) p.expect_device(*operands[i].memory, many + i);
+}
+
+/// A copy between devices that do not reach each other goes in parts, and each part is ordered behind the one before.
+TEST(SlowCalls, ALargeCopyOverTheHost) {
+  constexpr std::uint64_t parts = 100;
+  Machine::Options o = slow_gpu();
+  o.devices = 2;
+  o.device.peer_access = false;
+  o.device.arena_bytes = o.engine.device_memory_bytes = std::uint64_t{1} << 30;
+  Program p(o);
+  const std::uint64_t width = (2u << 20) + page;  // more than half of what goes at once, so that each column is a part
+  const std::uint64_t pitch = width + page;
+  Memory& from = p.on_device(parts * pitch);
+  Memory& to = p.on_device(from.bytes, 1);
+  for (std::uint64_t c : {std::uint64_t{0}, parts - 1}) p.kernel_write(stream, from, {c * pitch, c * pitch + page}, 1 + c);
+  p.engine().copies.copy(to.address, from.address, {width, parts, pitch, pitch});
+  EXPECT_EQ(read_all(p, {{&to, false}}, 1), "");
+  for (std::uint64_t c : {std::uint64_t{0}, parts - 1}) {
+    const ByteRange range{c * pitch, c * pitch + page};
+    Program::expect(p.device_content({&streams[1], 1}, to, range), range, 1 + c, "device 1");
+  }
 }
 
 /// More staging memory, and more memory of saved copies, than is kept.

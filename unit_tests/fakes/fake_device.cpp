@@ -424,7 +424,7 @@ void FakePeer::keep_idle_events(std::size_t count) noexcept {
   world_.takes_long("make events");  // behind the change, because another call may come meanwhile
 }
 
-bool FakePeer::lacks_events() const noexcept { return world_.idle_events(index_) < few_events; }
+bool FakePeer::lacks_events(std::size_t count) const noexcept { return world_.idle_events(index_) < count; }
 
 bool FakeWorld::fill_idle_events(std::uint32_t device, std::size_t count) {
   const Lock lock(mutex_);
@@ -774,6 +774,7 @@ void FakePeer::copy_columns(QueueId queue, Direction direction, std::byte* to, s
   op.columns = columns;
   op.to_pitch = to_pitch;
   op.from_pitch = from_pitch;
+  if (columns > 1) ++world_.copied.calls_with_columns;
   for (std::uint64_t c = 0; c < columns; ++c) {
     if (from_host) world_.expect_page_locked(from + c * from_pitch, width);
     if (to_host) world_.expect_page_locked(to + c * to_pitch, width);

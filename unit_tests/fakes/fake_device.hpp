@@ -139,9 +139,10 @@ class FakeWorld {
     moves();
   }
   struct Copied {
-    std::uint64_t to_device = 0, from_device = 0, within = 0;
+    std::uint64_t to_device = 0, from_device = 0, within = 0;  ///< bytes
+    std::uint64_t calls_with_columns = 0;                      ///< that copy more than one
   };
-  Copied copied;  ///< bytes submitted
+  Copied copied;  ///< what has been submitted
   std::uint64_t questions = 0;  ///< how often the host asked whether work is done, or waited for it
 
  protected:
@@ -324,7 +325,7 @@ class FakePeer : public device::Device {
   void close_queue(QueueId queue) noexcept override;
   [[nodiscard]] device::EventId record(QueueId queue) override;
   void keep_idle_events(std::size_t count) noexcept override;
-  [[nodiscard]] bool lacks_events() const noexcept override;
+  [[nodiscard]] bool lacks_events(std::size_t count) const noexcept override;
   void wait(QueueId queue, device::EventId event) override;
   [[nodiscard]] bool complete(device::EventId event) override;
   void synchronize(device::EventId event) override;

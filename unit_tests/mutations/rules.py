@@ -175,7 +175,7 @@ listed(
     ("launches believe that closed device memory is open", "project_device if read false #1"),
     ("device memory is opened as far as was asked", "permitted choose exclusive true #1"),
     ("launches never find a transfer in flight", "project_device without written #2"),
-    ("a launch on a derived value does not look who computes it", "project_device without derived #1"),
+    ("a launch on a tile or a derived value does not look who filled or computes it", "project_device without part #1"),
     ("launches that write never find a transfer in flight", "project_device if used true #1"))
 listed(
     "engine/transfers.cpp",
@@ -190,7 +190,8 @@ listed(
     "memory/host_memory.cpp",
     ("a freed place whose pages stay closed is handed out", "release_or_withhold if open_for_next true #1"),
     ("a place that is kept back is never tried again", "place release_withheld #1"),
-    ("what a program leaves in a gap stays for the next array", "give_back size as size() - platform_.page_bytes #1"),
+    ("what a program leaves in a gap stays for the next array", "give_back size as size() - platform_.page_bytes #2"),
+    ("what a program leaves in the gap of a large array stays for the next one", "discard size as size() - platform_.page_bytes #1"),
     ("a gap that was opened stays open for the next array", "open_for_next size as size() - platform_.page_bytes #1"))
 listed(
     "pages/demands.cpp",

@@ -117,9 +117,8 @@ class Device {
   /// Makes events until so many are idle, because making one takes long: as many calls of `record` then make none. Never fails; `record` makes
   /// the events that are missing.
   virtual void keep_idle_events(std::size_t /*count*/) noexcept {}
-  /// Returns whether so few events are idle that the next steps of an access may have to make some, and `keep_idle_events` would help.
-  [[nodiscard]] virtual bool lacks_events() const noexcept { return false; }
-  static constexpr std::size_t few_events = 8;
+  /// Returns whether fewer events are idle, and `keep_idle_events` would help.
+  [[nodiscard]] virtual bool lacks_events(std::size_t /*count*/) const noexcept { return false; }
   /// Orders later work on `queue` behind `event`, which may be another device's of the same kind. Does not block.
   virtual void wait(QueueId queue, EventId event) = 0;
   [[nodiscard]] virtual bool complete(EventId event) = 0;

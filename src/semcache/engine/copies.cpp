@@ -511,7 +511,7 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   t.run([&] {
     s_.expect_not_freed(kept);
     const Obstacle o = preparation_.meet(to, written.range, written.mode);
-    return o ? o : transfers_.staging_over_host(to.space, source.space, range.size());
+    return o ? o : transfers_.ready_over_host(to.space, source.space, range);
   });
   transfers_.prepare_written(to, written.range);  // so that noting the write cannot fail
   const plan::Purpose purpose = buffer.empty() ? plan::Purpose::call : plan::Purpose::detour;
@@ -531,7 +531,7 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
   t.run([&] {
     s_.expect_not_freed(kept);
     const Obstacle o = preparation_.meet(from, range, Access::read);
-    return o ? o : transfers_.staging_over_host(target.space, from.space, range.size());
+    return o ? o : transfers_.ready_over_host(target.space, from.space, range);
   });
   std::vector<std::byte> buffer;
   const auto copy = [&](plan::Purpose purpose, const plan::End& there, std::uint64_t there_pitch, const plan::End& here, std::uint64_t here_pitch) {
@@ -575,7 +575,7 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     s_.expect_not_freed(from_kept);
     if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // an open mirror counts as changed at every use
     if (const Obstacle o = preparation_.meet(needs, one_array ? 3 : 2)) return o;
-    if (!crosses) return transfers_.staging_over_host(to.space, from.space, from_range.size());
+    if (!crosses) return transfers_.ready_over_host(to.space, from.space, from_range);
     Memory& host = to.on_host() ? to : from;
     if (const Obstacle o = hazards_.directly_reached(host, to.on_host() ? what.to(to_position) : from_range)) return o;
     base::Vector<Region> on_host;

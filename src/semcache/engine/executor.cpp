@@ -263,6 +263,13 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
   });
 }
 
+std::size_t Executor::parts_over_host(const Region& where) noexcept {
+  const std::uint64_t buffer_bytes = std::min(where.size(), over_host_bytes);
+  if (where.empty()) return 0;
+  const std::uint64_t together = std::max<std::uint64_t>(1, buffer_bytes / where.width);
+  return (where.columns + together - 1) / together * ((where.width + buffer_bytes - 1) / buffer_bytes);
+}
+
 bool Executor::goes_directly(const Memory& host, const Region& where, Direction direction) const {
   // Drivers read small sources with the processor (up to 24 KiB were seen), so a small source must be accessible to go directly.
   constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;

@@ -39,6 +39,8 @@ class Executor : Parts {
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
   /// The size of the staging buffers of a copy between devices that do not reach each other.
   static constexpr std::uint64_t over_host_bytes = std::uint64_t{4} << 20;
+  /// In how many parts such a copy goes.
+  [[nodiscard]] static std::size_t parts_over_host(const Region& where) noexcept;
   /// Removes flights from the list that are known to have ended; it asks the driver, and does not wait.
   void forget_finished_flights() noexcept;
   using Direction = device::Device::Direction;

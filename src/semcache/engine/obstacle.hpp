@@ -29,7 +29,7 @@ class [[nodiscard]] Obstacle {
     mapping,   ///< the driver must map memory of device `device`, or unmap some
     message,   ///< the memory of `buffer`, for a message, must be allocated
     buffers,   ///< device memory is short, so idle memory of messages there must be given back
-    events,    ///< a device must make events
+    events,    ///< `range.end` events of each device must be idle
   };
 
   Obstacle() noexcept = default;
@@ -43,7 +43,7 @@ class [[nodiscard]] Obstacle {
   static Obstacle staging(std::uint32_t device, std::uint64_t bytes) noexcept { return {Kind::staging, nullptr, {0, bytes}, {}, device}; }
   static Obstacle saved_copy(std::uint64_t bytes) noexcept { return {Kind::saved_copy, nullptr, {0, bytes}}; }
   static Obstacle until(const timeline::Work& done) noexcept { return {Kind::work, nullptr, {}, done}; }
-  static Obstacle events() noexcept { return {Kind::events}; }
+  static Obstacle events(std::size_t count) noexcept { return {Kind::events, nullptr, {0, count}}; }
   static Obstacle moment() noexcept { return {Kind::moment}; }
   static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept { return {Kind::page_lock, &host, chunk}; }
   static Obstacle page_unlock(Memory& host) noexcept { return {Kind::page_unlock, &host}; }

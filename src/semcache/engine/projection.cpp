@@ -112,8 +112,9 @@ void Projection::project_device(Memory& m, ByteRange changed) noexcept {
   }
   // A task that is just being submitted has pinned the array, and is not noted yet.
   m.ordered = !tasks_passed || (m.ordered && m.pins.load() != 0);
-  // Who finds a derived value does not know which kernel computes it, so the engine orders kernels that use such memory (`Launches::pin`).
-  if (written && !m.derived && !m.part && !m.ordered) set |= Memory::idle;
+  // Kernels that use a tile or a derived value are ordered by the engine (`Launches::pin`): whoever finds one does not know what filled or
+  // computed it.
+  if (written && !m.part && !m.ordered) set |= Memory::idle;
   if (used) set |= Memory::unread;
   const std::uint32_t old = m.flags.load();
   if ((old & Memory::revocable & ~set) != 0) {

@@ -50,15 +50,15 @@ class Transactions : Parts {
   /// Takes the lock. A thread that serves a fault comes before all others: a mutex goes to whoever runs at the moment, so threads that launch
   /// without a pause would take it from a thread that has to wake up first, again and again.
   void take(std::unique_lock<std::mutex>& lock) const {
-    keep_idle_events();
+    keep_idle_events(timeline::max_queues);
     if (faults_at_lock_.load(std::memory_order_relaxed) == 0 && lock.try_lock()) return;
     take_in_turn(lock);
   }
   void take_in_turn(std::unique_lock<std::mutex>& lock) const;
-  /// Lets each device have an idle event for each queue before the lock is taken, so that none is made with the lock: between two waits a
-  /// transaction records at most one event behind the newest work of a queue.
-  void keep_idle_events() const noexcept {
-    for (const auto& d : s_.devices) d->device->keep_idle_events(timeline::max_queues);
+  /// Makes events, so that so many are idle on each device. An event for each queue is made before the lock is taken, which suffices where an
+  /// access records one event behind the newest work of each. Fetches may need more of them (`Transfers::lacking_events`).
+  void keep_idle_events(std::size_t count) const noexcept {
+    for (const auto& d : s_.devices) d->device->keep_idle_events(count);
   }
   /// @throws SystemError  another thread has the lock, and does not give it up before the patience is over
   [[nodiscard]] std::unique_lock<std::mutex> lock(base::Patience& patience) const;
@@ -176,7 +176,7 @@ inline void Transactions::take_in_turn(std::unique_lock<std::mutex>& lock) const
 }
 
 inline std::unique_lock<std::mutex> Transactions::lock(base::Patience& patience) const {
-  keep_idle_events();
+  keep_idle_events(timeline::max_queues);
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   while (!lock.owns_lock()) {
     if (patience.over()) {

@@ -98,28 +98,31 @@ Obstacle Transfers::relieve_staging(const DeviceState& d, std::uint64_t more) {
   return {};
 }
 
-Obstacle Transfers::staging_over_host(SpaceId to, SpaceId from, std::uint64_t bytes) {
-  if (bytes == 0 || s_.topology.linked(to, from) || s_.home().device->kernels_run_in_caller()) return {};
+Obstacle Transfers::ready_over_host(SpaceId to, SpaceId from, const Region& where) {
+  if (where.empty() || s_.topology.linked(to, from) || s_.home().device->kernels_run_in_caller()) return {};
   const DeviceState& d = s_.device_of(to);
-  const std::uint64_t part = std::min(bytes, Executor::over_host_bytes);
+  const std::uint64_t part = std::min(where.size(), Executor::over_host_bytes);
   const std::uint64_t sizes[] = {part, part};
-  const std::size_t buffers = bytes > part ? 2 : 1;
-  if (d.staging->lacking(sizes, buffers) == 0) return {};
+  const std::size_t buffers = where.size() > part ? 2 : 1;
+  if (d.staging->lacking(sizes, buffers) == 0) return lacking_events(Executor::parts_over_host(where));
   if (!d.staging->has(part)) {  // else the first of two has been allocated: giving others back might give that one back
     executor_.forget_finished_flights();  // their buffers may serve
     if (const Obstacle o = relieve_staging(d, buffers * part)) return o;
   }
-  return d.staging->lacking(sizes, buffers) == 0 ? Obstacle() : Obstacle::staging(d.index, part);
+  return d.staging->lacking(sizes, buffers) == 0 ? lacking_events(Executor::parts_over_host(where)) : Obstacle::staging(d.index, part);
 }
 
-Obstacle Transfers::lacking_events() const noexcept {
-  const auto lacks = [](const auto& d) { return d->device->lacks_events(); };
-  return std::any_of(s_.devices.begin(), s_.devices.end(), lacks) ? Obstacle::events() : Obstacle();
+Obstacle Transfers::lacking_events(std::size_t transfers) const noexcept {
+  // A transfer is ordered behind others' work, and others behind it. Each time, an event is recorded behind that work, and one behind what the
+  // later queue has so far.
+  const std::size_t needed = 4 * transfers;
+  const auto lacks = [&](const auto& d) { return d->device->lacks_events(needed); };
+  return std::any_of(s_.devices.begin(), s_.devices.end(), lacks) ? Obstacle::events(needed) : Obstacle();
 }
 
 Obstacle Transfers::make_fresh(Memory& m, const Region& range, SpaceId first) {
   for (;;) {
-    if (const Obstacle o = lacking_events()) return o;
+    if (const Obstacle o = lacking_events(2)) return o;  // a save and a fetch
     Step step = s_.directory.next_fetch(m.slot, range, s_.topology, first);
     if (step.where.empty()) return {};
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
@@ -145,7 +148,7 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range, SpaceId first) {
       step.where = moved_to(at, step.where.begin);
     }
     if (from != nullptr) {
-      if (const Obstacle o = staging_over_host(m.space, from->space, step.where.size())) return o;
+      if (const Obstacle o = ready_over_host(m.space, from->space, step.where)) return o;
     }
     if (const Obstacle o = hazards_.busy(m, step.where, Mode::writes)) return o;
     if (from == &m && m.on_host()) {
@@ -220,7 +223,6 @@ Obstacle Transfers::save_all(Memory& m, const Region& range, Loss loss, const ba
 }
 
 Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
-  if (const Obstacle o = lacking_events()) return o;
   piece.where = piece.where.some_columns(0, memory::columns_at_one_distance(m, piece.where));
   if (const Obstacle o = hazards_.busy(m, piece.where, Mode::reads)) return o;
   Step step;

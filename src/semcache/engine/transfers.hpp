@@ -50,8 +50,8 @@ class Transfers : Parts {
   Obstacle save_all(Memory& memory, const Region& range, Loss loss, const base::Vector<Region>& together = {});
   /// Saves one piece, or its first bytes. @return no obstacle when they are saved; otherwise the first obstacle
   Obstacle save(Memory& memory, directory::LastHeld piece, Loss loss);
-  /// @return no obstacle when the devices have idle events for a transfer, so that none is made with the lock
-  [[nodiscard]] Obstacle lacking_events() const noexcept;
+  /// @return no obstacle when the devices have idle events for so many transfers, so that none is made with the lock
+  [[nodiscard]] Obstacle lacking_events(std::size_t transfers) const noexcept;
   [[nodiscard]] std::uint64_t saves() const noexcept { return saves_; }  ///< how many pieces have been saved so far
   /// SEMCACHE_CHECK_WRITES: gives an array that a launch captured as writable, and whose content did not change, its former
   /// number.
@@ -79,9 +79,9 @@ class Transfers : Parts {
   /// Has a step carried out that overwrites bytes of `range`; if it is refused, notes that (`note_refused`).
   /// @pre what others want of `range` is saved
   void overwrite(Memory& memory, const Region& range, const plan::Step& step);
-  /// @return no obstacle when a copy between these spaces needs no staging memory on its way through the host, or there is some;
-  /// otherwise the first obstacle
-  Obstacle staging_over_host(SpaceId to, SpaceId from, std::uint64_t bytes);
+  /// @return no obstacle when a copy between these spaces does not go through the host, or there are staging memory and events for it; otherwise
+  /// the first obstacle
+  Obstacle ready_over_host(SpaceId to, SpaceId from, const Region& where);
   /// @param pieces  of the array's host memory, which are transferred one by one; `count` of them
   /// @return no obstacle when these transfers need no staging memory, or there is enough for all; otherwise the first obstacle
   [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, const Region* pieces, std::size_t count,

@@ -48,7 +48,8 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
     case Obstacle::Kind::moment:
       return t.unlocked(timeline::wait_a_moment);
     case Obstacle::Kind::events:
-      return t.unlocked([] {});  // whoever takes the lock makes them before (`take`)
+      // Other threads may record some before this one does.
+      return t.unlocked([&] { keep_idle_events(o.range.end + timeline::max_queues); });
     case Obstacle::Kind::page_lock:
       return lock_pages(t, *o.memory, o.range);
     case Obstacle::Kind::page_unlock: {

@@ -47,14 +47,14 @@ class HostMemory : Arena {
   };
   /// The places of large arrays that were given back, which are not emptied yet because that takes long (a millisecond for some megabytes of small
   /// pages). Their owner calls `discard`, for which it needs no lock, and then `release`.
+  /// What has fewer bytes is emptied at once.
+  static constexpr std::uint64_t least_full = std::uint64_t{1} << 20;
   [[nodiscard]] bool has_full() const noexcept { return !full_.empty(); }
   [[nodiscard]] base::Vector<Withheld> take_full() noexcept { return std::exchange(full_, {}); }
   void discard(const base::Vector<Withheld>& full) const noexcept;
   void release(base::Vector<Withheld> emptied) noexcept;
 
  private:
-  /// What is smaller is emptied at once.
-  static constexpr std::uint64_t least_full = std::uint64_t{1} << 20;
   void release_or_withhold(Withheld place) noexcept;
   [[noreturn]] void throw_exhausted(const char* label, std::uint64_t bytes) const;
   [[nodiscard]] bool make_usable(std::uint64_t end) noexcept;

@@ -284,11 +284,10 @@ class CudaDevice final : public Device {
       if (events_refused_.load(std::memory_order_relaxed)) return;
       release(to_id(event));
     }
-    if (idle_event_count_.load(std::memory_order_relaxed) < few_events) events_refused_.store(true, std::memory_order_relaxed);
   }
 
-  bool lacks_events() const noexcept override {
-    return idle_event_count_.load(std::memory_order_relaxed) < few_events && !events_refused_.load(std::memory_order_relaxed);
+  bool lacks_events(std::size_t count) const noexcept override {
+    return idle_event_count_.load(std::memory_order_relaxed) < count && !events_refused_.load(std::memory_order_relaxed);
   }
 
   void wait(QueueId queue, EventId event) override {
