@@ -210,8 +210,10 @@ bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
   const Value& v = values_.at(ref.id);
   if (v.fill.pattern_bytes != 0) return false;
   const Region offsets = offsets_of(piece, ref);
-  for (const ByteRange w : v.watched) {
-    if (may_overlap(w, offsets)) return false;
+  if (v.is_watched()) {
+    for (const ByteRange w : *v.watched) {
+      if (may_overlap(w, offsets)) return false;
+    }
   }
   if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
   const DatumId datum = slots_[slot.value].datum;
@@ -233,10 +235,12 @@ void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, base::Vec
   bool all = v.fill.pattern_bytes != 0;
   const std::size_t first = out.size();
   const std::int64_t here = displacement(piece.begin, ref);
-  for (const ByteRange w : v.watched) {
-    if (!may_overlap(w, offsets)) continue;
-    all = all || !piece.is_range();
-    if (!all) out.push_back(Region(intersect(w, offsets.hull())).moved(here));
+  if (v.is_watched()) {
+    for (const ByteRange w : *v.watched) {
+      if (!may_overlap(w, offsets)) continue;
+      all = all || !piece.is_range();
+      if (!all) out.push_back(Region(intersect(w, offsets.hull())).moved(here));
+    }
   }
   const DatumId datum = slots_[slot.value].datum;
   const auto add = [&](const ExtentMap& map, const Use& u) {
@@ -479,7 +483,7 @@ bool Directory::kept_among_its_slots(const Datum& datum) const {
   const ValueRef* wanted = datum.wanted.uniform();
   if (wanted == nullptr || !wanted->is_number()) return false;
   const Value& v = values_.at(wanted->id);
-  if (v.fill.pattern_bytes != 0 || v.wanters.size() != 1 || !v.watched.empty()) return false;
+  if (v.fill.pattern_bytes != 0 || v.wanters.size() != 1 || v.is_watched()) return false;
   const DatumId here{v.wanters[0].owner};
   for (const Use& u : v.holders) {
     const Slot& s = slots_[u.owner];
@@ -520,7 +524,7 @@ void Directory::write(SlotId slot, const Region& range) {
     const ValueRef ref = held(slot).at(neighbour);
     if (!ref.is_number() || wanted(datum).at(neighbour) != ref) return {};
     const Value& v = values_.at(ref.id);
-    if (v.fill.pattern_bytes != 0 || v.holders.size() != 1 || v.wanters.size() != 1 || !v.watched.empty()) return {};
+    if (v.fill.pattern_bytes != 0 || v.holders.size() != 1 || v.wanters.size() != 1 || v.is_watched()) return {};
     const std::int64_t offset = static_cast<std::int64_t>(ref.offset) + distance;
     return offset < 0 ? ValueRef{} : ValueRef{ref.id, static_cast<std::uint64_t>(offset)};
   };
@@ -675,7 +679,8 @@ void Directory::watch(const base::Vector<ExtentMap::Extent>& extents) {
   for (; watched < extents.size(); ++watched) {
     const ExtentMap::Extent& e = extents[watched];
     if (Value* value = values_.find(e.ref.id)) {
-      value->watched.push_back(offsets_of(e.where, e.ref).hull());
+      if (value->watched == nullptr) value->watched = base::make_owned<base::Vector<ByteRange>>();
+      value->watched->push_back(offsets_of(e.where, e.ref).hull());
       touch_holders(e.ref, e.where.hull().size());
     }
   }
@@ -685,7 +690,7 @@ void Directory::unwatch(const base::Vector<ExtentMap::Extent>& extents, std::siz
   for (std::size_t i = 0; i < first_ones; ++i) {
     const ExtentMap::Extent& e = extents[i];
     if (Value* value = values_.find(e.ref.id)) {
-      auto& watched = value->watched;
+      auto& watched = *value->watched;
       watched.erase(std::find(watched.begin(), watched.end(), offsets_of(e.where, e.ref).hull()));
       touch_holders(e.ref, e.where.hull().size());
     }

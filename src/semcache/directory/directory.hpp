@@ -242,12 +242,13 @@ class Directory {
     Uses holders;
     Uses wanters;
     Fill fill;
-    base::Vector<ByteRange> watched;  ///< offsets
+    base::Owned<base::Vector<ByteRange>> watched;  ///< offsets; none before some are watched
 
+    [[nodiscard]] bool is_watched() const noexcept { return watched != nullptr && !watched->empty(); }
     void clear() noexcept {
       holders.clear();
       wanters.clear();
-      watched.clear();
+      if (watched != nullptr) watched->clear();
       fill = {};
     }
   };
