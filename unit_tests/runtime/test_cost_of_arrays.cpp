@@ -119,7 +119,7 @@ TEST(CostOfArrays, MoreMirrorsThanTheKernelHasMappings) {
 }
 
 TEST(CostOfArrays, WhatIsFreedIsUsedAgain) {
-  EXPECT_LT(cost_of_each(10000, &make_mirror), 2700u);  // two words a value are the index of its uses
+  EXPECT_LT(cost_of_each(10000, &make_mirror), 2650u);
   const std::uint64_t before = asked_in_all();
   for (int i = 0; i < 1000; ++i) deallocate(make_mirror());
   EXPECT_LT((asked_in_all() - before) / 1000, 500u);
