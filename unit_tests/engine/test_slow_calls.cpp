@@ -6,11 +6,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <functional>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Whatever takes long is done without the engine's lock: mapping, page-locking, allocating and giving back memory of the driver's, and
@@ -125,8 +130,8 @@ Machine::Options slow_gpu() {
 /// Mirrors of so many bytes are copied without staging memory.
 constexpr std::uint64_t unstaged = 64 * 1024;
 
-/// A launch that reads all arrays. @return the slow calls that were made with the lock
-std::string read_all(Program& p, const std::vector<engine::Operand>& operands, std::uint32_t device = 0) {
+/// A launch with these operands. @return the slow calls that were made with the lock
+std::string slow_calls_of_launch(Program& p, const std::vector<engine::Operand>& operands, std::uint32_t device = 0) {
   const engine::QueueIndex q = p.queue(&streams[device], device);
   const SlowCalls calls(p);
   (void)p.engine().launches.begin_launch(q, operands.data(), operands.size());
@@ -148,8 +153,88 @@ TEST(SlowCalls, ALaunchOnManyStaleArrays) {
     p.expect_device(*operands.back().memory, i);  // so the mirror is page-locked, and few events have been made
   }
   for (std::size_t i = 0; i < many; ++i) write(i, many + i);
-  EXPECT_EQ(read_all(p, operands), "");
+  EXPECT_EQ(slow_calls_of_launch(p, operands), "");
   for (std::size_t i = 0; i < many; ++i) p.expect_device(*operands[i].memory, many + i);
+}
+
+/// A message of many pieces that lie on the device is brought piece by piece.
+TEST(SlowCalls, AMessageOfManyPieces) {
+  constexpr std::uint64_t many = 200;
+  Program p(slow_gpu());
+  engine::Memory& d = p.on_device(many * page);
+  p.kernel_write(stream, d, d.all(), 1);
+  std::vector<ByteRange> pieces;
+  for (std::uint64_t i = 0; i < many; ++i) pieces.push_back({i * page, i * page + 100});
+  memory::TransitBuffer* const buffer = p.engine().buffers.take(d.bytes, base::Side::host);
+  const SlowCalls calls(p);
+  p.engine().foreign_io.read_out(d, 0, pieces.data(), pieces.size(), *buffer, buffer->address);
+  EXPECT_EQ(text_of(calls.with_lock()), "");
+  p.engine().foreign_io.settle_buffer(*buffer);
+  for (const ByteRange& piece : pieces) {
+    for (std::uint64_t at = piece.begin; at < piece.end; ++at) ASSERT_EQ(buffer->address[at], Machine::mix(1, at)) << at;
+  }
+  p.engine().buffers.give(buffer);
+}
+
+/// Neither memory is an array's, and the devices do not reach each other.
+TEST(SlowCalls, ACopyBetweenMemoryOfOthersOverTheHost) {
+  constexpr std::uint64_t bytes = 9u << 20;
+  Machine::Options o = slow_gpu();
+  o.devices = 2;
+  o.device.peer_access = false;
+  Program p(o);
+  std::byte* const from = p.device().allocate(bytes);
+  std::byte* const to = p.device(1).allocate(bytes);
+  std::memset(from, 7, bytes);
+  {
+    const SlowCalls calls(p);
+    p.engine().copies.copy(to, from, bytes);
+    EXPECT_EQ(text_of(calls.with_lock()), "");
+    EXPECT_GE(calls.seen(), 1u);
+  }
+  EXPECT_EQ(std::memcmp(to, from, bytes), 0);
+  p.device().deallocate(from);
+  p.device(1).deallocate(to);
+}
+
+/// Whoever owns a stream destroys it when its queue has ended.
+TEST(SlowCalls, TheEndOfAStreamWithAnOwner) {
+  Program p;
+  const SlowCalls calls(p);
+  bool destroyed = false;
+  std::shared_ptr<void> owner(&destroyed, [&](void*) {
+    destroyed = true;
+    p.device().slow("the owner's destruction");
+  });
+  const engine::QueueIndex q = p.engine().adopt_queue(0, &streams[2], std::move(owner));
+  p.engine().retire_queue(q);
+  EXPECT_TRUE(destroyed);
+  EXPECT_EQ(text_of(calls.with_lock()), "");
+}
+
+/// The processor copies and fills with the lock, but not for long.
+TEST(SlowCalls, LargeCopiesAndFillsOnTheHost) {
+  constexpr std::uint64_t bytes = 40u << 20;
+  Machine::Options o = gpu();
+  o.platform.arena_bytes = 512u << 20;
+  Program p(o);
+  engine::Memory& from = p.on_host(bytes);
+  engine::Memory& to = p.on_host(bytes);
+  p.host_write(from, from.all(), 1);
+  for (const bool filled : {false, true}) {
+    int turns = 0;
+    const std::function<void()> count = [&] {
+      ++turns;
+      p.when_unlocked(count);
+    };
+    p.when_unlocked(count);
+    if (filled) p.fill(to, 9);
+    else p.copy(to, from);
+    p.engine().access(to, to.all(), Access::read);
+    p.when_unlocked(nullptr);
+    EXPECT_GE(turns, 2) << (filled ? "a fill" : "a copy");
+    if (!filled) p.expect_host(to, 1);
+  }
 }
 
 /// A copy between devices that do not reach each other goes in parts, and each part is ordered behind the one before.
@@ -163,14 +248,35 @@ TEST(SlowCalls, ALargeCopyOverTheHost) {
   const std::uint64_t width = (2u << 20) + page;  // more than half of what goes at once, so that each column is a part
   const std::uint64_t pitch = width + page;
   Memory& from = p.on_device(parts * pitch);
-  Memory& to = p.on_device(from.bytes, 1);
+  Memory& to = p.on_device(parts * (pitch + page), 1);
   for (std::uint64_t c : {std::uint64_t{0}, parts - 1}) p.kernel_write(stream, from, {c * pitch, c * pitch + page}, 1 + c);
-  p.engine().copies.copy(to.address, from.address, {width, parts, pitch, pitch});
-  EXPECT_EQ(read_all(p, {{&to, false}}, 1), "");
-  for (std::uint64_t c : {std::uint64_t{0}, parts - 1}) {
-    const ByteRange range{c * pitch, c * pitch + page};
-    Program::expect(p.device_content({&streams[1], 1}, to, range), range, 1 + c, "device 1");
+  {
+    const SlowCalls calls(p);
+    p.engine().copies.copy(to.address, from.address, {width, parts, pitch + page, pitch});  // at the call, because of the pitches
+    EXPECT_EQ(text_of(calls.with_lock()), "");
   }
+  for (std::uint64_t c : {std::uint64_t{0}, parts - 1}) {
+    const ByteRange there{c * (pitch + page), c * (pitch + page) + page};
+    const std::vector<std::byte> seen = p.device_content({&streams[1], 1}, to, there);
+    for (std::uint64_t i = 0; i < page; ++i) ASSERT_EQ(seen[i], Machine::mix(1 + c, c * pitch + i));
+  }
+}
+
+/// Every fault and transfer looks at what is on its way, so saved copies that have arrived do not stay listed.
+TEST(SlowCalls, ManySmallSavedCopies) {
+  Machine::Options o = gpu();
+  o.device.eagerness = 100;
+  o.device.arena_bytes = o.platform.arena_bytes = 64u << 20;
+  o.engine.device_memory_bytes = 64 * page;
+  Program p(o);
+  std::vector<engine::Memory*> arrays;
+  for (std::size_t i = 0; i < 400; ++i) {
+    arrays.push_back(&p.on_device(page));
+    p.kernel_write(stream, *arrays.back(), arrays.back()->all(), i);
+  }
+  p.device().synchronize_device();
+  EXPECT_LE(p.engine().state().flights.size(), 66u);
+  for (std::size_t i = 0; i < arrays.size(); ++i) p.expect_device(*arrays[i], i);
 }
 
 /// More staging memory, and more memory of saved copies, than is kept.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace semcache::fakes {
 
@@ -403,15 +404,14 @@ FakeWorld::Queue& FakePeer::own(QueueId queue) const {
   return q;
 }
 
-void FakePeer::close_queue(QueueId queue) noexcept {
-  std::shared_ptr<void> owner;
+std::shared_ptr<void> FakePeer::close_queue(QueueId queue) noexcept {
   const Lock lock(world_.mutex_);
   FakeWorld::Queue& q = world_.queues_[queue.value];
   if (!q.open) world_.fail_("close_queue: not open");
-  owner.swap(q.owner);
-  if (q.program) return;  // the stream is the program's
+  if (q.program) return std::exchange(q.owner, nullptr);  // the stream is the program's
   if (!q.pending.empty()) world_.fail_("close_queue: work is pending");
   q.open = false;
+  return std::exchange(q.owner, nullptr);
 }
 
 void FakeWorld::join(Clock& into, const Clock& from) {
@@ -706,7 +706,20 @@ void FakePeer::submit(QueueId queue, FakeWorld::Operation op) {
   world_.submit(queue.value, std::move(op));
 }
 
+void FakeWorld::submits_copy(const std::byte* host) const {
+  const auto lies_in = [host](const auto& ranges, const auto& bytes_of) {
+    const auto behind = ranges.upper_bound(const_cast<std::byte*>(host));
+    return behind != ranges.begin() && host < std::prev(behind)->first + bytes_of(std::prev(behind)->second);
+  };
+  const auto is_page_locked = [&] {
+    const Lock lock(mutex_);
+    return lies_in(staging_, [](const Block& block) { return block.bytes; }) || lies_in(registered_, [](std::uint64_t bytes) { return bytes; });
+  };
+  if (!is_page_locked()) takes_long("a copy of pageable memory");  // drivers return from it when it is done
+}
+
 void FakePeer::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
+  world_.submits_copy(host);
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_copy, "copy_to_device");
   if (bytes == 0) return;
@@ -722,6 +735,7 @@ void FakePeer::copy_to_device(QueueId queue, std::byte* device, const std::byte*
 }
 
 void FakePeer::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
+  world_.submits_copy(host);
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_copy, "copy_from_device");
   if (bytes == 0) return;
@@ -753,6 +767,7 @@ void FakePeer::copy_within_device(QueueId queue, std::byte* to, const std::byte*
 void FakePeer::copy_columns(QueueId queue, Direction direction, std::byte* to, std::uint64_t to_pitch, const std::byte* from,
                             std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) {
   const bool from_host = direction == Direction::to_device, to_host = direction == Direction::from_device;
+  if (from_host || to_host) world_.submits_copy(from_host ? from : to);
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_copy, from_host ? "copy_to_device" : to_host ? "copy_from_device" : "copy_within_device");
   if (width == 0 || columns == 0) return;

@@ -252,6 +252,8 @@ class FakeWorld {
     return (a.writes || b.writes) && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
   }
   void expect_no_pending(const std::byte* begin, std::uint64_t bytes, const char* what);
+  /// Notes that a copy from or to this memory of the host is submitted.
+  void submits_copy(const std::byte* host) const;
   void expect_page_locked(const std::byte* host, std::uint64_t bytes);
 
   Options options_;
@@ -322,7 +324,7 @@ class FakePeer : public device::Device {
 
   [[nodiscard]] QueueId open_queue() override;
   [[nodiscard]] QueueId adopt_queue(void* native, std::shared_ptr<void> owner) override;
-  void close_queue(QueueId queue) noexcept override;
+  std::shared_ptr<void> close_queue(QueueId queue) noexcept override;
   [[nodiscard]] device::EventId record(QueueId queue) override;
   void keep_idle_events(std::size_t count) noexcept override;
   [[nodiscard]] bool lacks_events(std::size_t count) const noexcept override;

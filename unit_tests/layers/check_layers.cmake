@@ -100,6 +100,7 @@ only_in("[^a-z_]lock_[^a-z]|[.]unlock[(]" "a lock is given up by a Transaction" 
 only_in("[^a-z_]unlocked[(]" "an attempt returns an Obstacle" engine/transaction.hpp engine/waiting.cpp
   engine/buffers.cpp   # memory of messages is made and freed
   engine/adoption.cpp  # the driver and the system are asked
+  engine/pageable_copies.cpp  # the driver copies, or the program's bytes are staged
   engine/launches.cpp) # unpinning may free arrays
 only_in("[^a-z_]project(_soon)?[(][)]" "flags and pages are projected by a Transaction, and by Projection::relax"
   engine/projection.hpp engine/projection.cpp engine/transaction.cpp)

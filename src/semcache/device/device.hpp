@@ -110,9 +110,10 @@ class Device {
   [[nodiscard]] virtual QueueId open_queue() = 0;
   /// Makes a native stream of the device, for kernels; its last owner destroys it. Emulated devices: the key of a stream.
   [[nodiscard]] virtual std::shared_ptr<void> new_stream(StreamPriority /*priority*/) { return std::make_shared<char>('\0'); }
-  /// Wraps a native stream (CUDA: cudaStream_t; emulated: any key) in a queue. `owner` is kept until `close_queue`.
+  /// Wraps a native stream (CUDA: cudaStream_t; emulated: any key) in a queue. `owner` is kept until `close_queue`, which returns it: its deleter is
+  /// foreign code, which perhaps destroys a stream, so the caller lets go of it without its locks.
   [[nodiscard]] virtual QueueId adopt_queue(void* native, std::shared_ptr<void> owner) = 0;
-  virtual void close_queue(QueueId queue) noexcept = 0;
+  virtual std::shared_ptr<void> close_queue(QueueId queue) noexcept = 0;
   [[nodiscard]] virtual EventId record(QueueId queue) = 0;
   /// Makes events until so many are idle, because making one takes long: as many calls of `record` then make none. Never fails; `record` makes
   /// the events that are missing.

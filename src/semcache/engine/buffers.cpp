@@ -8,7 +8,6 @@
 namespace semcache::engine {
 namespace {
 
-constexpr std::uint64_t pooled_limit_bytes = 64 * 1024 * 1024;  // larger ones on the host are ordinary memory, and not kept
 constexpr std::uint64_t idle_limit_bytes = 256 * 1024 * 1024;
 
 }  // namespace
@@ -31,7 +30,6 @@ TransitBuffer* Buffers::take(std::uint64_t bytes, Side where, const Memory* besi
   auto buffer = std::make_unique<TransitBuffer>(on_device ? *s_.device_of(space).device : *s_.home().device, space);
   base::make_room(idle_, taken_ + 1);  // so that giving a buffer back never fails
   buffer->bytes = round_up(std::max<std::uint64_t>(bytes, 1), s_.page_bytes);
-  buffer->pooled = on_device || bytes <= pooled_limit_bytes;
   ++taken_;
   const base::AtEnd refused([&] { taken_ -= buffer != nullptr ? 1 : 0; });
   t.run([&] { return buffer->address == nullptr ? Obstacle::message(*buffer) : Obstacle(); });
@@ -39,9 +37,10 @@ TransitBuffer* Buffers::take(std::uint64_t bytes, Side where, const Memory* besi
 }
 
 TransitBuffer* Buffers::take_beside(Memory& m, ByteRange range) {
+  std::shared_ptr<TransitBlock> block;  // the driver takes its memory back behind the transaction, without the lock
   Transaction t(transactions_);
   if (m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return nullptr;
-  std::shared_ptr<TransitBlock> block = m.transit_block.lock();
+  block = m.transit_block.lock();
   if (block == nullptr) {
     const Kept kept(m);
     const std::uint64_t bytes = round_up(m.bytes, s_.page_bytes);
@@ -73,7 +72,7 @@ void Buffers::give(TransitBuffer* taken) noexcept {
   buffer->expect_nothing();
   if (buffer->block != nullptr) return free_buffer(t, std::move(buffer));
   --taken_;
-  if (!buffer->pooled) return free_buffer(t, std::move(buffer));
+  if (buffer->bytes > idle_limit_bytes) return free_buffer(t, std::move(buffer));  // all others would leave for it
   idle_bytes_ += buffer->bytes;
   idle_.push_back(std::move(buffer));
   while (idle_bytes_ > idle_limit_bytes) {

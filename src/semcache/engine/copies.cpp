@@ -94,6 +94,10 @@ void Copies::copy(void* to, const void* from, Columns what) {
       return;
     }
     Transaction transaction(transactions_);
+    if ((to_space == host_space && pageable_copies_.concern(to)) || (from_space == host_space && pageable_copies_.concern(from))) {
+      return pageable_copies_.copy(transaction, step);
+    }
+    transaction.run([&] { return transfers_.ready_over_host(to_space, from_space, {0, what.width, what.columns, what.from_pitch}); });
     return complete_also_if_refused(transaction, writes, [&] {  // what has arrived has left, too
       try {
         executor_.execute(step);
@@ -107,11 +111,15 @@ void Copies::copy(void* to, const void* from, Columns what) {
   s_.links.fetch_add(1);
   dual_views_.note_copy(t, f);
   if (t == nullptr || f == nullptr) {
-    return in_pieces(transaction, t, t != nullptr ? position_of(*t, to) : 0, f, f != nullptr ? position_of(*f, from) : 0, what,
-                     [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
-                       if (t == nullptr) return copy_to_open(transaction, static_cast<std::byte*>(to) + to_at, *f, position_of(*f, from) + from_at, piece);
-                       copy_from_open(transaction, *t, position_of(*t, to) + to_at, static_cast<const std::byte*>(from) + from_at, piece);
-                     });
+    const bool staged = t != nullptr && !t->on_host() && s_.foreign_space_at(from) == host_space && pageable_copies_.concern(from);
+    timeline::Work work;
+    return complete_also_if_refused(transaction, work, [&] {  // the program may change the source after the call
+      in_pieces(transaction, t, t != nullptr ? position_of(*t, to) : 0, f, f != nullptr ? position_of(*f, from) : 0, what,
+                staged ? PageableCopies::piece_bytes : UINT64_MAX, [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
+                  if (t == nullptr) return copy_to_open(transaction, static_cast<std::byte*>(to) + to_at, *f, position_of(*f, from) + from_at, piece);
+                  copy_from_open(transaction, *t, position_of(*t, to) + to_at, static_cast<const std::byte*>(from) + from_at, piece, work);
+                });
+    });
   }
   const std::uint64_t to_position = position_of(*t, to), from_position = position_of(*f, from);
   const Region there = what.to(to_position), here = what.from(from_position);
@@ -136,7 +144,7 @@ void Copies::copy(void* to, const void* from, Columns what) {
   } else if (t == f || are_two_sides(*t, *f)) {
     copy_now(transaction, *t, to_position, *f, from_position, what);  // what one piece overwrites, another may have to read
   } else {
-    in_pieces(transaction, t, to_position, f, from_position, what, [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
+    in_pieces(transaction, t, to_position, f, from_position, what, UINT64_MAX, [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
       copy_now(transaction, *t, to_position + to_at, *f, from_position + from_at, piece);
     });
   }
@@ -166,21 +174,21 @@ void Copies::expect_unused(Transaction& t, Memory* to, const Region& there, Memo
   });
 }
 
-/// Makes a copy at the call piece by piece, if its arrays need more device memory than there is. Calls `copy(to, from, columns)` with the
+/// Makes a copy at the call piece by piece, if it has more than `most` bytes, or its arrays need more device memory than there is. Calls `copy(to, from, columns)` with the
 /// distances from the first bytes of the whole copy.
 template <class Copy>
 void Copies::in_pieces(Transaction& t, Memory* to, std::uint64_t to_position, Memory* from, std::uint64_t from_position, const Columns& what,
-                       const Copy& copy) {
+                       std::uint64_t most, const Copy& copy) {
   const auto in_blocks = [](const Memory* m) { return m != nullptr && m->blocks.count() > 1 && !m->on_host(); };
   const auto for_each_need = [&](const auto& visit) {
     if (in_blocks(to) && !Kept(*to).freed()) visit(*to, what.to(to_position));
     if (in_blocks(from) && !Kept(*from).freed()) visit(*from, what.from(from_position));
   };
-  if ((!in_blocks(to) && !in_blocks(from)) || residency_.fits(for_each_need)) return copy(0, 0, what);
+  const bool fits = (!in_blocks(to) && !in_blocks(from)) || residency_.fits(for_each_need);
+  if (fits && what.width * what.columns <= most) return copy(0, 0, what);
   expect_unused(t, to, to != nullptr ? overwritten(*to, what.to(to_position)).range : Region(), from, what.from(from_position));
-  std::uint64_t most = UINT64_MAX;
   for (const Memory* m : {to, from}) {
-    if (in_blocks(m)) most = std::min(most, s_.device_of(*m).memory->budget_bytes() / 4);
+    if (!fits && in_blocks(m)) most = std::min(most, s_.device_of(*m).memory->budget_bytes() / 4);
   }
   for (std::uint64_t c = 0; c < what.columns;) {
     const std::uint64_t pitch = std::max({what.to_pitch, what.from_pitch, std::uint64_t{1}});
@@ -491,21 +499,29 @@ void Copies::meet(Transaction& t, const Kept& array, const Region& range, Access
   });
 }
 
-void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, const Columns& what) {
+void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, const Columns& what, timeline::Work& work) {
   const Region range = what.to(position);
   const Requirement written = overwritten(to, range);
   shapes_.count_hull(to, range, written.range);
   const Kept kept(to);
-  timeline::Work work;
   plan::End source = elsewhere(s_.foreign_space_at(from), from, &work);
   std::uint64_t pitch = what.from_pitch;
   std::vector<std::byte> buffer;
+  Flights staged;
+  const base::AtEnd list([&] {
+    if (staged.empty()) return;
+    staged.front().work = work;
+    s_.flights.splice(s_.flights.end(), staged);
+  });
   if (to.on_host() && source.space != host_space) {  // through a buffer
     buffer.resize(range.size());
-    executor_.execute(copy_of(plan::Purpose::call, elsewhere(host_space, buffer.data(), nullptr, to.label), what.width, source, pitch,
-                              what.width, what.columns));
-    transactions_.complete(t, work);
+    pageable_copies_.copy(t, copy_of(plan::Purpose::call, elsewhere(host_space, buffer.data(), nullptr, to.label), what.width, source, pitch,
+                                     what.width, what.columns));
     source = elsewhere(host_space, buffer.data());
+    pitch = what.width;
+  } else if (!to.on_host() && source.space == host_space && pageable_copies_.concern(from)) {
+    staged = pageable_copies_.stage(t, to.space, source.address, {0, what.width, what.columns, what.from_pitch});
+    source.address = staged.front().staging;
     pitch = what.width;
   }
   t.run([&] {
@@ -515,10 +531,8 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   });
   transfers_.prepare_written(to, written.range);  // so that noting the write cannot fail
   const plan::Purpose purpose = buffer.empty() ? plan::Purpose::call : plan::Purpose::detour;
-  complete_also_if_refused(t, work, [&] {  // the program may change the source after the call
-    transfers_.overwrite(to, written.range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
-    transfers_.note_written(to, written.range);
-  });
+  transfers_.overwrite(to, written.range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
+  transfers_.note_written(to, written.range);
   if (!kept.freed()) shapes_.keep_maps_short(t, to);
 }
 
@@ -528,23 +542,20 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
   timeline::Work work;
   plan::End target = elsewhere(s_.foreign_space_at(to), to, &work);
   const Kept kept(from);
+  const bool pageable = !from.on_host() && target.space == host_space && pageable_copies_.concern(to);
   t.run([&] {
     s_.expect_not_freed(kept);
-    const Obstacle o = preparation_.meet(from, range, Access::read);
-    return o ? o : transfers_.ready_over_host(target.space, from.space, range);
+    if (const Obstacle o = preparation_.meet(from, range, Access::read)) return o;
+    return pageable ? hazards_.conflicts_with(from, range, Mode::reads) : transfers_.ready_over_host(target.space, from.space, range);
   });
-  std::vector<std::byte> buffer;
-  const auto copy = [&](plan::Purpose purpose, const plan::End& there, std::uint64_t there_pitch, const plan::End& here, std::uint64_t here_pitch) {
-    executor_.execute(copy_of(purpose, there, there_pitch, here, here_pitch, what.width, what.columns));
-  };
-  if (from.on_host() && target.space != host_space) {  // through a buffer
-    buffer.resize(range.size());
-    const plan::End detour = elsewhere(host_space, buffer.data(), nullptr, from.label);
-    copy(plan::Purpose::detour, detour, what.width, end_at(from, position), what.from_pitch);
-    complete_also_if_refused(t, work, [&] { copy(plan::Purpose::call, target, what.to_pitch, detour, what.width); });
-  } else {
-    complete_also_if_refused(t, work, [&] { copy(plan::Purpose::call, target, what.to_pitch, end_at(from, position), what.from_pitch); });
-  }
+  const plan::Step step = copy_of(plan::Purpose::call, target, what.to_pitch, end_at(from, position), what.from_pitch, what.width, what.columns);
+  if (pageable) return pageable_copies_.read(t, from, step);
+  if (!from.on_host() || target.space == host_space) return complete_also_if_refused(t, work, [&] { executor_.execute(step); });
+  // From the host to device memory of others: through a buffer.
+  std::vector<std::byte> buffer(range.size());
+  const plan::End detour = elsewhere(host_space, buffer.data(), nullptr, from.label);
+  executor_.execute(copy_of(plan::Purpose::detour, detour, what.width, end_at(from, position), what.from_pitch, what.width, what.columns));
+  pageable_copies_.copy(t, copy_of(plan::Purpose::call, elsewhere(target.space, to), what.to_pitch, detour, what.width, what.width, what.columns));
 }
 
 /// Copies the bytes at the call, even if the destination holds them already (protocol `off`, open mirrors, and the other cases in
@@ -575,6 +586,7 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     s_.expect_not_freed(from_kept);
     if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // an open mirror counts as changed at every use
     if (const Obstacle o = preparation_.meet(needs, one_array ? 3 : 2)) return o;
+    if (const Obstacle o = transfers_.lacking_events(pieces.size())) return o;
     if (!crosses) return transfers_.ready_over_host(to.space, from.space, from_range);
     Memory& host = to.on_host() ? to : from;
     if (const Obstacle o = hazards_.directly_reached(host, to.on_host() ? what.to(to_position) : from_range)) return o;

@@ -4,6 +4,7 @@
 
 #include <semcache/base/own_memory.hpp>
 #include <semcache/engine/host_access.hpp>
+#include <semcache/engine/pageable_copies.hpp>
 
 namespace semcache::engine {
 
@@ -11,7 +12,7 @@ namespace semcache::engine {
 /// any.
 class Copies : Parts {
  public:
-  explicit Copies(const Parts& parts) noexcept : Parts(parts) {}
+  explicit Copies(const Parts& parts) noexcept : Parts(parts), pageable_copies_(parts) {}
 
   /// What a copy moves: `columns` runs of `width` bytes, which begin `to_pitch` and `from_pitch` bytes apart.
   struct Columns {
@@ -37,9 +38,11 @@ class Copies : Parts {
   void settle(Memory& memory, ByteRange range);
 
  private:
+  PageableCopies pageable_copies_;
+  /// @param most  the bytes that are copied at once
   template <class Copy>
   void in_pieces(Transaction& transaction, Memory* to, std::uint64_t to_position, Memory* from, std::uint64_t from_position, const Columns& what,
-                 const Copy& copy);
+                 std::uint64_t most, const Copy& copy);
   template <class Submit>
   void complete_also_if_refused(Transaction& transaction, const timeline::Work& work, const Submit& submit);
   void expect_unused(Transaction& transaction, Memory* to, const Region& there, Memory* from, const Region& here);
@@ -53,8 +56,9 @@ class Copies : Parts {
   /// Waits until the requirement of an access to the array is met. @throws UsageError  the array, which the caller named, is
   /// freed
   void meet(Transaction& transaction, const Kept& array, const Region& range, Access mode);
-  /// Copies at the call from memory that belongs to no array. The program may change that memory afterwards.
-  void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, const Columns& what);
+  /// Copies at the call from memory that belongs to no array. The program may change that memory when the work is done.
+  /// @param work  is set to the work that is submitted
+  void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, const Columns& what, timeline::Work& work);
   /// Copies at the call to memory that belongs to no array.
   void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, const Columns& what);
   /// Makes the copy lazily, in the directory. Returns false, and does not make it, if a side is open or becomes open, or if the

@@ -44,15 +44,22 @@ void Executor::note_span(const Step& step, std::uint64_t begin_ns, std::uint32_t
 
 void Executor::execute(Step step) {
   step.over_host = step.kind == Step::Kind::copy && !s_.topology.linked(step.from.space, step.to.space);
-  trace::SpanLog* const log = s_.recorder.span_log();
-  const std::uint64_t begin_ns = log != nullptr ? log->now_ns() : 0;
-  const std::uint32_t cause = log != nullptr ? log->next_cause() : 0;
+  const Began began = begin();
   try {
-    log == nullptr ? carry_out(step) : carry_out_caused(step, cause);
+    s_.recorder.span_log() == nullptr ? carry_out(step) : carry_out_caused(step, began.cause);
   } catch (...) {
-    if (s_.options.observer != nullptr) s_.options.observer->refused(step);
+    refused(step);
     throw;
   }
+  finish(step, began);
+}
+
+Executor::Began Executor::begin() const noexcept {
+  trace::SpanLog* const log = s_.recorder.span_log();
+  return log == nullptr ? Began{0, 0} : Began{log->now_ns(), log->next_cause()};
+}
+
+void Executor::finish(const Step& step, Began began) {
   if (const plan::Counted counted = plan::counted(step); counted.count > 0) {
     const std::uint64_t bytes = step.total_bytes();
     for (std::size_t i = 0; i < counted.count; ++i) {
@@ -68,7 +75,7 @@ void Executor::execute(Step step) {
       }
     }
   }
-  if (log != nullptr) note_span(step, begin_ns, cause);
+  if (s_.recorder.span_log() != nullptr) note_span(step, began.at_ns, began.cause);
   tell(step);
 }
 
@@ -200,6 +207,26 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
     });
     if (s_.options.device_faults) note_copy_in_place(queue, step, piece);
   });
+}
+
+void Executor::copy_and_wait(const Step& step, Mapped columns) const {
+  const bool to_host = step.to.space == host_space;
+  const DeviceState& d = s_.device_of(to_host ? step.from.space : step.to.space);
+  device::Device& by = *d.device;
+  const Direction direction = to_host ? Direction::from_device : Direction::to_device;
+  const plan::End& to = step.to;
+  const plan::End& from = step.from;
+  try {
+    if (step.columns > 1 && columns == Mapped::together) {
+      by.copy_columns(d.waited_for, direction, to.address, to.pitch, from.address, from.pitch, step.bytes, step.columns);
+    } else {
+      by.device::Device::copy_columns(d.waited_for, direction, to.address, to.pitch, from.address, from.pitch, step.bytes, step.columns);  // one by one
+    }
+  } catch (...) {
+    Queues::wait_for_queue(by, d.waited_for);
+    throw;
+  }
+  Queues::wait_for_queue(by, d.waited_for);
 }
 
 /// Copies between two devices that do not reach each other, through two staging buffers of the destination's device: while one part
@@ -499,18 +526,33 @@ void Executor::write_arrival(Memory& m, ByteRange range, const std::byte* bytes)
   HostPages::mark_used(m, range);
 }
 
+void Executor::end(Flights::iterator flight) {
+  if (flight->staging != nullptr) {
+    const Region& where = flight->where;
+    for (std::uint64_t c = 0; c < where.columns && flight->to_host; ++c) {
+      const std::byte* const arrived = flight->staging + c * where.width;
+      if (flight->host->owns_allocation) {
+        std::memcpy(flight->host->address + where.column(c).begin, arrived, where.width);
+      } else {
+        write_arrival(*flight->host, where.column(c), arrived);
+      }
+    }
+    s_.devices[flight->staging_device]->staging->give(flight->staging, flight->staged_bytes);
+  }
+  s_.flights.erase(flight);
+}
+
 void Executor::forget_finished_flights() noexcept {
   try {
     std::array<bool, max_queues> behind{};  // the queue's later flights need not be asked for
     for (auto next = s_.flights.begin(); next != s_.flights.end();) {
       const auto flight = next++;
-      // The processor must copy a staged arrival to its pages. A thread that waits for the arrival does so.
-      if (flight->locks_pages || (flight->to_host && flight->staging != nullptr)) continue;
+      // The processor must copy a staged arrival. A thread that waits for it does so, where it does not concern a saved copy.
+      const bool arrives = flight->to_host && flight->staging != nullptr;
+      if (flight->locks_pages || (arrives && !flight->host->snapshot())) continue;
       const QueueIndex queue = flight->work.queue;
       behind[queue] = behind[queue] || !s_.queues->reached(queue, flight->work.position);
-      if (behind[queue]) continue;
-      if (flight->staging != nullptr) s_.devices[flight->staging_device]->staging->give(flight->staging, flight->staged_bytes);
-      s_.flights.erase(flight);
+      if (!behind[queue]) end(flight);
     }
   } catch (const std::exception&) {  // a thread that needs a flight waits for it, and gets the error
   }

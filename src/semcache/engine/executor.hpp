@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/device/activities.hpp>
 #include <semcache/engine/projection.hpp>
 #include <semcache/engine/steps.hpp>
 
@@ -18,6 +19,25 @@ class Executor : Parts {
   /// Carries out the step, or submits it to its queue.
   /// @throws DeviceError, SystemError, OutOfMemory  the step is refused; a part of the destination may have changed
   void execute(plan::Step step);
+  /// Carries out a copy between a device and pageable memory of the program's, and waits for it.
+  /// @param without_lock(copy)  gives up the lock, calls `copy()` and takes the lock back
+  /// @pre nothing that is under way conflicts with the copy, and the device memory stays where it is until it is done
+  /// @throws DeviceError, OutOfMemory  a part of the destination may have changed; nothing of the copy is under way
+  template <class WithoutLock>
+  void execute_and_wait(const plan::Step& step, const WithoutLock& without_lock) {
+    const Mapped together = are_mapped_together(step) ? Mapped::together : Mapped::one_by_one;
+    const Began began = begin();
+    try {
+      without_lock([&] {
+        const device::ActivityCause of_this_step(began.cause);
+        copy_and_wait(step, together);
+      });
+    } catch (...) {
+      refused(step);
+      throw;
+    }
+    finish(step, began);
+  }
   /// Shows the observer a step that another part has carried out.
   void tell(const plan::Step& step) noexcept {
     if (s_.options.observer != nullptr) s_.options.observer->done(step);
@@ -41,7 +61,9 @@ class Executor : Parts {
   static constexpr std::uint64_t over_host_bytes = std::uint64_t{4} << 20;
   /// In how many parts such a copy goes.
   [[nodiscard]] static std::size_t parts_over_host(const Region& where) noexcept;
-  /// Removes flights from the list that are known to have ended; it asks the driver, and does not wait.
+  /// Ends a flight whose work is done: writes a staged arrival to its pages, gives back the staging memory, and erases the flight.
+  void end(Flights::iterator flight);
+  /// Ends flights that are known to be done, except arrivals that concern pages; it asks the driver, and does not wait.
   void forget_finished_flights() noexcept;
   using Direction = device::Device::Direction;
   /// Can a transfer between these pages and a device do without staging memory?
@@ -58,6 +80,20 @@ class Executor : Parts {
   void unmap_memory(Memory& memory) noexcept;
 
  private:
+  /// What the log of spans needs of a step.
+  struct Began {
+    std::uint64_t at_ns;
+    std::uint32_t cause;
+  };
+  [[nodiscard]] Began begin() const noexcept;
+  void refused(const plan::Step& step) noexcept {
+    if (s_.options.observer != nullptr) s_.options.observer->refused(step);
+  }
+  /// Counts a step that has been carried out or submitted.
+  void finish(const plan::Step& step, Began began);
+  /// Is device memory mapped from the first column to the last one?
+  enum class Mapped : std::uint8_t { one_by_one, together };
+  void copy_and_wait(const plan::Step& step, Mapped columns) const;
   /// Adds the step to the log of spans, where steps of its kind have spans. @pre there is a log
   [[gnu::cold]] void note_span(const plan::Step& step, std::uint64_t begin_ns, std::uint32_t cause) noexcept;
   void close_for_unmapping(Memory& memory) noexcept;

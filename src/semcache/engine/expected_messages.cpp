@@ -77,6 +77,7 @@ void ExpectedMessages::bring_expected(Memory& m) {
     TransitBuffer& b = *due_[first];
     std::size_t next = first + 1;
     while (next < due_.size() && is_continued(*due_[next - 1], *due_[next])) ++next;
+    if (transfers_.lacking_events(1)) return;  // the others are brought when they are asked for
     const bool alone = next == first + 1;
     const std::uint64_t begin = b.expected_pieces[0].begin;
     const ByteRange all{begin, begin + (end_of(*due_[next - 1]) - begin_of(b))};  // messages side by side cross in one transfer

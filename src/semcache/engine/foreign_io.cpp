@@ -140,6 +140,7 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
         if (++piece < count) next = at_array(pieces[piece], position).begin;
         continue;
       }
+      if (const Obstacle o = transfers_.lacking_events(1)) return o;
       const directory::Step source = nearest_source(m, {next, end});
       const std::uint64_t bytes = source.where.size();
       plan::Step step = copy_step(plan::Purpose::call, within(buffer, to + (next - position)), {}, bytes);

@@ -78,19 +78,7 @@ Obstacle Hazards::flights_of(Memory& host, const Region& where, Mode mode) {
 Obstacle Hazards::land(Flights::iterator flight) {
   if (flight->locks_pages) return Obstacle::moment();
   if (const Obstacle o = not_done(flight->work)) return o;
-  if (flight->staging != nullptr) {
-    const Region& where = flight->where;
-    for (std::uint64_t c = 0; c < where.columns && flight->to_host; ++c) {
-      const std::byte* const arrived = flight->staging + c * where.width;
-      if (flight->host->owns_allocation) {
-        std::memcpy(flight->host->address + where.column(c).begin, arrived, where.width);
-      } else {
-        executor_.write_arrival(*flight->host, where.column(c), arrived);
-      }
-    }
-    s_.devices[flight->staging_device]->staging->give(flight->staging, flight->staged_bytes);
-  }
-  s_.flights.erase(flight);
+  executor_.end(flight);
   return {};
 }
 
@@ -116,16 +104,23 @@ Obstacle Hazards::uses_of(Memory& m) {
   return uses_on(m, [](QueueIndex) { return true; });
 }
 
-Obstacle Hazards::uses_of(const Memory& m, ByteRange where) const noexcept {
-  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_devices(m.unknown_on.load());
+Obstacle Hazards::conflicts_with(const Memory& m, const Region& where, Mode mode) const noexcept {
+  if (unknown_use_pending(m, mode)) return Obstacle::whole_devices(m.unknown_on.load());
   for (QueueIndex q = 1; q < s_.queues->count(); ++q) {
-    std::uint64_t last = s_.last_conflict(m, q, Mode::writes);
+    std::uint64_t last = s_.last_conflict(m, q, mode);
     for (const timeline::PartialUse& use : m.uses.parts()) {
+      if (mode == Mode::reads && use.mode == Mode::reads) continue;
       if (use.queue == q && may_overlap(use.where, where)) last = std::max(last, use.position);
     }
     if (const Obstacle o = not_done({q, last})) return o;
   }
   return {};
+}
+
+Obstacle Hazards::writers_of(Memory& m) const noexcept {
+  Obstacle o = conflicts_with(m, m.all(), Mode::reads);
+  if (o) o.memory = &m;
+  return o;
 }
 
 Obstacle Hazards::transfers_of(const Memory& m) const noexcept {

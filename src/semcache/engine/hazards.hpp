@@ -46,8 +46,12 @@ class Hazards : Parts {
   Obstacle directly_reached(Memory& host, const Region& where);
   /// @return no obstacle when no work on any queue uses the memory; otherwise the first such work
   Obstacle uses_of(Memory& memory);
-  /// The same for these bytes of device memory. @param where  of the memory
-  Obstacle uses_of(const Memory& memory, ByteRange where) const noexcept;
+  /// @return no obstacle when no work is under way with which an access of this mode to these bytes of device memory conflicts; otherwise the
+  /// first such work. @param where  of the memory
+  Obstacle conflicts_with(const Memory& memory, const Region& where, Mode mode) const noexcept;
+  /// @return no obstacle when no work is under way that writes the device memory; otherwise such work. While a thread waits for it, launches that
+  /// use the memory let that thread go first
+  Obstacle writers_of(Memory& memory) const noexcept;
   /// @return no obstacle when none of our transfers uses the device memory; otherwise the first one
   Obstacle transfers_of(const Memory& memory) const noexcept;
   /// The same for transfers and tasks.

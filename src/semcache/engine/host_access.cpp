@@ -167,7 +167,7 @@ Obstacle HostAccess::open_for_device(Memory& m) {
     m.lock_refused = false;
   }
   if (const Obstacle o = hazards_.flights_of(m, m.all(), Mode::writes)) return o;
-  s_.pages->forget_other_names(m);
+  if (s_.pages->has_other_names(m)) return Obstacle::page_unlock(m);
   return hazards_.directly_reached(m, m.all());
 }
 

@@ -22,6 +22,7 @@ class [[nodiscard]] Obstacle {
     devices,   ///< all work given to `which` must end; `memory`, if set, is the array for whose use this is asked
     work,      ///< `work` must be done
     moment,    ///< another thread must go on, which it does by itself
+    turn,      ///< nothing stands in the way, but other threads may have the lock before more is done
     page_lock, ///< `range` of `memory` must be page-locked
     page_unlock,  ///< the page-locked pages of `memory`, which nothing uses any more, must be unlocked
     staging,   ///< `range.end` bytes of staging memory of device `device` must be allocated
@@ -45,6 +46,7 @@ class [[nodiscard]] Obstacle {
   static Obstacle until(const timeline::Work& done) noexcept { return {Kind::work, nullptr, {}, done}; }
   static Obstacle events(std::size_t count) noexcept { return {Kind::events, nullptr, {0, count}}; }
   static Obstacle moment() noexcept { return {Kind::moment}; }
+  static Obstacle turn() noexcept { return {Kind::turn}; }
   static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept { return {Kind::page_lock, &host, chunk}; }
   static Obstacle page_unlock(Memory& host) noexcept { return {Kind::page_unlock, &host}; }
   static Obstacle message(memory::TransitBuffer& buffer) noexcept {

@@ -137,7 +137,7 @@ Obstacle Residency::evict(const ArrayBlock& block) {
   if (const Obstacle o = hazards_.quiesce(m)) return o;
   if (m.spare && policy::leaves_as(describe(m)) == policy::LeavesAs::made_again) s_.directory.forget(m.datum);
   if (const Obstacle o = transfers_.save_all(m, where, Transfers::Loss::eviction)) return o;
-  if (const Obstacle o = hazards_.uses_of(m, m.blocks.range(block.index))) return o;
+  if (const Obstacle o = hazards_.conflicts_with(m, m.blocks.range(block.index), Mode::writes)) return o;
   if (whole) {
     s_.directory.drop(m.slot);
   } else {

@@ -9,8 +9,8 @@ Transaction::~Transaction() {
     all_.projection_.project_soon();
   } else {
     all_.arrays_.collect_orphans();
+    all_.give_back_memory(*this);  // first, so that what this thread has freed is not left to another one
     all_.end_mappings(*this);
-    all_.give_back_memory(*this);
     all_.projection_.project();
   }
   for (auto& d : all_.s_.devices) d->memory->forget_refusal();

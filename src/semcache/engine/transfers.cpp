@@ -12,6 +12,11 @@ using trace::Kind;
 
 namespace {
 
+/// Between devices that do not reach each other so many bytes are given to the driver at once, because it waits where a queue is full.
+constexpr std::uint64_t most_over_host_at_once = std::uint64_t{64} << 20;
+/// The processor copies and fills at most so many bytes before other threads may have the lock.
+constexpr std::uint64_t most_by_processor_at_once = std::uint64_t{16} << 20;
+
 /// Returns the first columns of the region, or bytes of its first column, that end at `end` at most.
 Region part_before(const Region& r, std::uint64_t end) {
   if (r.end() <= end) return r;
@@ -148,8 +153,11 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range, SpaceId first) {
       step.where = moved_to(at, step.where.begin);
     }
     if (from != nullptr) {
+      if (!s_.topology.linked(m.space, from->space)) step.where = part_of(step.where, most_over_host_at_once);
       if (const Obstacle o = ready_over_host(m.space, from->space, step.where)) return o;
     }
+    const bool by_processor = m.on_host() && (from == nullptr || from->on_host());
+    if (by_processor) step.where = part_before(step.where, round_down(step.where.begin, most_by_processor_at_once) + most_by_processor_at_once);
     if (const Obstacle o = hazards_.busy(m, step.where, Mode::writes)) return o;
     if (from == &m && m.on_host()) {
       if (const Obstacle o = hazards_.flights_of(m, step.source(), Mode::reads)) return o;
@@ -176,6 +184,7 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range, SpaceId first) {
     s_.directory.last_held(m.slot, step.where, directory::Wanters::others, last);
     if (last.empty()) {
       perform(step, plan::Purpose::fetch);
+      if (by_processor && step.where.size() > most_by_processor_at_once / 2) return Obstacle::turn();
     } else if (const Obstacle o = save(m, last.front(), Loss::fetch)) {
       return o;
     }
@@ -363,7 +372,7 @@ bool Transfers::is_there_already(Memory& to, Memory& from, const Step& step) {
 Obstacle Transfers::check_writes(Memory& m) {
   if (!m.write_check) return {};
   if (const Obstacle o = hazards_.quiesce(m)) return o;
-  if (const Obstacle o = hazards_.uses_of(m)) return o;
+  if (const Obstacle o = hazards_.writers_of(m)) return o;
   executor_.freeze(m, m.positions());
   const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
   if (executor_.digest_of(m) != check->digest) {

@@ -14,6 +14,7 @@ static const char* to_string(Obstacle::Kind kind) noexcept {
     case Obstacle::Kind::devices: return "devices";
     case Obstacle::Kind::work: return "work on a queue";
     case Obstacle::Kind::moment: return "another thread";
+    case Obstacle::Kind::turn: return "other threads' turn";
     case Obstacle::Kind::page_lock: return "page-locking";
     case Obstacle::Kind::page_unlock: return "the end of page-locking";
     case Obstacle::Kind::staging: return "staging memory";
@@ -47,12 +48,26 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
     }
     case Obstacle::Kind::moment:
       return t.unlocked(timeline::wait_a_moment);
+    case Obstacle::Kind::turn:
+      return t.unlocked([] {});
     case Obstacle::Kind::events:
       // Other threads may record some before this one does.
       return t.unlocked([&] { keep_idle_events(o.range.end + timeline::max_queues); });
     case Obstacle::Kind::page_lock:
       return lock_pages(t, *o.memory, o.range);
     case Obstacle::Kind::page_unlock: {
+      Flights flights(o.memory->open && !o.memory->freeing ? 1 : 0);  // other threads go on with an open mirror, and wait for this flight
+      for (Flight& f : flights) {
+        f.locks_pages = f.to_host = true;
+        f.host = o.memory;
+        f.where = o.memory->all();
+      }
+      const auto listed = flights.begin();
+      const bool any = !flights.empty();
+      s_.flights.splice(s_.flights.end(), flights);
+      const base::AtEnd ended([&] {
+        if (any) s_.flights.erase(listed);
+      });
       const base::Vector<std::byte*> names = std::exchange(o.memory->locked, {});
       return t.unlocked([&] { s_.pages->unlock(*o.memory, names); });
     }
@@ -136,6 +151,16 @@ void Transactions::end_mappings(Transaction& t) noexcept {
 }
 
 void Transactions::give_back_memory(Transaction& t) noexcept {
+  if (here().served_address != nullptr) return;  // the program's thread waits for the fault
+  if (s_.host->has_full()) {
+    base::Vector<HostMemory::Withheld> full = s_.host->take_full();
+    t.unlocked([&] { s_.host->discard(full); });
+    s_.host->release(std::move(full));
+  }
+  if (s_.queues->any_owner_left()) {
+    base::Vector<std::shared_ptr<void>> owners = s_.queues->take_owners_left();
+    t.unlocked([&] { owners.clear(); });
+  }
   const auto give_back = [&](Staging& staging) {
     if (!staging.has_surplus()) return;
     Staging::Free surplus = staging.take_surplus();
@@ -143,10 +168,6 @@ void Transactions::give_back_memory(Transaction& t) noexcept {
   };
   for (auto& d : s_.devices) give_back(*d->staging);
   if (s_.saved_on_host != nullptr) give_back(*s_.saved_on_host);
-  if (!s_.host->has_full()) return;
-  base::Vector<HostMemory::Withheld> full = s_.host->take_full();
-  t.unlocked([&] { s_.host->discard(full); });
-  s_.host->release(std::move(full));
 }
 
 void Transactions::wait_for_devices(Transaction& t, DeviceSet which) {

@@ -27,7 +27,7 @@ std::uint64_t Staging::lacking(const std::uint64_t* sizes, std::size_t count) co
 std::byte* Staging::take(std::uint64_t bytes) {
   const auto it = fitting(bytes);
   std::byte* const buffer = it == free_.end() ? allocate(bytes) : free_.extract(it).mapped().release();
-  in_use_ += bytes;
+  in_use_ += round_up(bytes, page_bytes_);
   return buffer;
 }
 
@@ -36,7 +36,7 @@ void Staging::add(std::byte* buffer, std::uint64_t bytes) {
 }
 
 void Staging::give(std::byte* buffer, std::uint64_t bytes) noexcept {
-  in_use_ -= bytes;
+  in_use_ -= round_up(bytes, page_bytes_);
   try {
     add(buffer, bytes);
   } catch (const std::bad_alloc&) {  // `add` has given it back to the device

@@ -21,7 +21,7 @@ class Staging : base::Uncopied {
   Staging(device::Device& device, std::uint64_t page_bytes) noexcept : device_(device), page_bytes_(page_bytes) {}
 
   /// Returns whether `more` bytes in use would exceed the limit.
-  [[nodiscard]] bool exhausted(std::uint64_t more) const noexcept { return in_use_ > 0 && in_use_ + more > limit_bytes; }
+  [[nodiscard]] bool exhausted(std::uint64_t more) const noexcept { return in_use_ > 0 && in_use_ + round_up(more, page_bytes_) > limit_bytes; }
   /// Looks for buffers that can all be taken, one of each of the `count` sizes, in this order.
   /// @return the first size that there is no buffer for, or 0. The caller allocates one without the engine's lock, because that takes
   /// milliseconds, adds it, and asks again

@@ -12,11 +12,8 @@ namespace semcache::memory {
 void TransitBuffer::allocate() {
   if (on_device()) {
     memory = {device.allocate(bytes), [&d = device](std::byte* p) { d.deallocate(p); }};
-  } else if (pooled) {
-    memory = {device.allocate_staging(bytes), [&d = device](std::byte* p) { d.deallocate_staging(p); }};
   } else {
-    memory = {static_cast<std::byte*>(std::aligned_alloc(4096, bytes)), std::free};
-    if (memory == nullptr) throw OutOfMemory("no host memory for a message of " + std::to_string(bytes) + " bytes. Free memory of the host, or send less at a time", bytes, 0);
+    memory = {device.allocate_staging(bytes), [&d = device](std::byte* p) { d.deallocate_staging(p); }};
   }
   address = memory.get();
 }

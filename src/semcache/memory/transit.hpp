@@ -41,7 +41,6 @@ struct TransitBuffer : base::Uncopied {
   std::uint64_t bytes = 0;
   std::shared_ptr<TransitBlock> block;  ///< the block in which it has the range `place`; nullptr if it has its own memory
   ByteRange place;
-  bool pooled = true;                ///< memory that the device allocated (page-locked on the host), reused; else ordinary memory
   timeline::Work last_use;           ///< the last transfer that uses it
   /// The array whose content is expected to be read into this buffer next (`ForeignIo::expect_read_out`); nullptr if none is
   /// known.

@@ -303,10 +303,11 @@ void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const base
   }
 }
 
-void HostPages::forget_other_names(Memory& m) noexcept {
+bool HostPages::has_other_names(const Memory& m) const noexcept {
   for (std::size_t c = 0; c < m.locked.size(); ++c) {
-    if (m.locked[c] != nullptr && m.locked[c] != m.address + c * registration_bytes_) return unlock(m, std::exchange(m.locked, {}));
+    if (m.locked[c] != nullptr && m.locked[c] != m.address + c * registration_bytes_) return true;
   }
+  return false;
 }
 
 void HostPages::unlock(const Memory& m, const base::Vector<std::byte*>& names) const noexcept {

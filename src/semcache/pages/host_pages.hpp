@@ -87,8 +87,8 @@ class HostPages : PagesContext {
   [[nodiscard]] std::byte* lock(const Memory& m, ByteRange chunk) const;
   /// Notes what `lock` returned, and opens those of the readable pages that are still fresh.
   void end_lock(Memory& m, ByteRange chunk, std::byte* name, const base::Vector<ByteRange>& readable) noexcept;
-  /// Unlocks all pages of the array if the device knows any under another address than the program. @pre no transfer uses them
-  void forget_other_names(Memory& m) noexcept;
+  /// Does the device know any pages of the array under another address than the program?
+  [[nodiscard]] bool has_other_names(const Memory& m) const noexcept;
   /// Unlocks pages. Threads: any. @param names  the former content of `Memory::locked`  @pre no transfer uses the pages
   void unlock(const Memory& m, const base::Vector<std::byte*>& names) const noexcept;
   /// Returns the end of the chunk in which the position lies.

@@ -172,7 +172,12 @@ void Queues::end_retiring(QueueIndex index, const Clock& submitted) noexcept {
   Queue& queue = queues_[index];
   note_done(submitted);
   queue.recorded.clear();
-  device(index).close_queue(queue.id);
+  if (std::shared_ptr<void> owner = device(index).close_queue(queue.id)) {
+    try {
+      owners_left_.push_back(std::move(owner));
+    } catch (const std::bad_alloc&) {  // it is destroyed here
+    }
+  }
   queue.live = queue.retiring = false;
   if (index == first_program_queue_) first_program_queue_ = max_queues;  // no other queue is the framework's default
   if (!queue.own && !queue.of_others) --program_queues_[queue.device];

@@ -150,6 +150,9 @@ class Queues : base::Uncopied {
   void stream_ends(QueueIndex q) noexcept;
   /// Makes the indices of such queues free whose work is done. Asks the driver.
   void collect_ended() noexcept;
+  /// The owners of streams whose queues have ended. Their destruction is foreign code, so whoever takes them lets go of them without the engine's lock.
+  [[nodiscard]] bool any_owner_left() const noexcept { return !owners_left_.empty(); }
+  [[nodiscard]] base::Vector<std::shared_ptr<void>> take_owners_left() noexcept { return std::exchange(owners_left_, {}); }
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
   [[nodiscard]] bool own(QueueIndex q) const noexcept { return queues_[q].own; }
   /// All queues are 1 .. count() - 1. Threads: any.
@@ -295,6 +298,7 @@ class Queues : base::Uncopied {
   [[nodiscard]] device::Device& device(QueueIndex q) const noexcept { return *devices_[queues_[q].device]; }
 
   const std::vector<device::Device*> devices_;
+  base::Vector<std::shared_ptr<void>> owners_left_;
   std::atomic<QueueIndex> first_program_queue_{0};
   std::atomic<bool> others_are_told_of_{false};
   std::atomic<bool> all_wait_for_default_{false};  // launches use the driver's null stream, which orders other streams without a call

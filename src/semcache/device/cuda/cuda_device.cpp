@@ -241,16 +241,18 @@ class CudaDevice final : public Device {
     return add_queue({true, false, static_cast<CUstream>(native), std::move(owner)});
   }
 
-  void close_queue(QueueId queue) noexcept override {
-    Queue closed;  // destroyed after the lock is given back, because its owner's deleter is foreign code
+  std::shared_ptr<void> close_queue(QueueId queue) noexcept override {
+    Queue closed;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
       std::swap(closed, queues_[queue.value]);
     }
-    if (!closed.ours) return;
-    const Current current(*this);
-    log(api_.cuStreamDestroy(closed.stream), "cuStreamDestroy");
+    if (closed.ours) {
+      const Current current(*this);
+      log(api_.cuStreamDestroy(closed.stream), "cuStreamDestroy");
+    }
+    return std::move(closed.owner);
   }
 
   EventId record(QueueId queue) override {
@@ -278,12 +280,12 @@ class CudaDevice final : public Device {
     std::size_t idle = idle_event_count_.load(std::memory_order_relaxed);
     if (idle >= count) return;
     const Current current(*this);
-    for (; current.result() == CUDA_SUCCESS && idle < count; ++idle) {
+    bool refused = current.result() != CUDA_SUCCESS;
+    for (; !refused && idle < count; ++idle) {
       CUevent event = nullptr;
-      events_refused_.store(api_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS, std::memory_order_relaxed);
-      if (events_refused_.load(std::memory_order_relaxed)) return;
-      release(to_id(event));
+      refused = api_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS || !keep(event);
     }
+    events_refused_.store(refused, std::memory_order_relaxed);
   }
 
   bool lacks_events(std::size_t count) const noexcept override {
@@ -310,15 +312,7 @@ class CudaDevice final : public Device {
   }
 
   void release(EventId event) noexcept override {
-    if (event == 0) return;
-    try {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      idle_events_.push_back(to_event(event));
-      idle_event_count_.store(idle_events_.size(), std::memory_order_relaxed);
-    } catch (const std::exception&) {
-      const Current current(*this);
-      log(api_.cuEventDestroy(to_event(event)), "cuEventDestroy");
-    }
+    if (event != 0) (void)keep(to_event(event));
   }
 
   void synchronize_queue(QueueId queue) override {
@@ -537,6 +531,20 @@ class CudaDevice final : public Device {
   }
 
  private:
+  /// Keeps an event for later use. @return false if there is no memory to list it: it has been destroyed
+  bool keep(CUevent event) noexcept {
+    try {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      idle_events_.push_back(event);
+      idle_event_count_.store(idle_events_.size(), std::memory_order_relaxed);
+      return true;
+    } catch (const std::exception&) {
+      const Current current(*this);
+      log(api_.cuEventDestroy(event), "cuEventDestroy");
+      return false;
+    }
+  }
+
   /// Makes the primary context current for the lifetime of the object, which is enough to submit work. Costs one query where the
   /// context is current already.
   class Context : base::Uncopied {

@@ -282,12 +282,11 @@ class EmulatedDevice final : public Device {
   // --- queues and events --------------------------------------------------------------------------------------------
   QueueId open_queue() override { return add_queue({}); }
   QueueId adopt_queue(void*, std::shared_ptr<void> owner) override { return add_queue(std::move(owner)); }
-  void close_queue(QueueId queue) noexcept override {
-    std::shared_ptr<void> owner;  // destroyed after the lock is given back, because its deleter is foreign code
+  std::shared_ptr<void> close_queue(QueueId queue) noexcept override {
     const std::lock_guard<std::mutex> lock(mutex_);
     SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
-    owner.swap(queues_[queue.value].owner);
     queues_[queue.value].open = false;
+    return std::exchange(queues_[queue.value].owner, nullptr);
   }
 
   EventId record(QueueId queue) override {
