@@ -137,6 +137,10 @@ TEST(Oracle, AdoptedMemoryOnSeveralDevices) {
   o.peer_access = false;
   o.failures = Oracle::Failures::at_random;
   run(o, "adopted, three devices, no peer access, failures", moves_per_case() / 3);
+  o.devices = 4;
+  o.peer_access = true;
+  run(o, "adopted, four devices, failures", moves_per_case() / 3);
+  o.peer_access = false;
   o.devices = 2;
   o.failures = Oracle::Failures::in_turn;
   run(o, "adopted, two devices, in turn", moves_per_case() / 3);
