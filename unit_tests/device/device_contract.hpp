@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -131,6 +132,81 @@ TYPED_TEST_P(DeviceContract, SeveralPlacesMayBeTheSameMemory) {
     EXPECT_EQ(arena.read(offset(1), block), before);
     for (const std::size_t place : {1, 2}) device.unmap(address(place), block);
   } while (std::next_permutation(order.begin(), order.end()));
+}
+
+/// Maps memory of the host. @return the driver's reason where it refuses that, which is no failure; else an empty text
+inline std::string refusal_of_host_memory(Device& device, std::byte* address, std::uint64_t bytes) {
+  try {
+    device.map_on({nullptr}, address, bytes);
+    return {};
+  } catch (const DeviceError& e) {
+    EXPECT_NE(std::string(e.what()).find(std::to_string(bytes) + " bytes of the host's memory"), std::string::npos) << e.what();
+    device.map(address, bytes);  // nothing is mapped there
+    device.unmap(address, bytes);
+    return e.what();
+  }
+}
+
+TYPED_TEST_P(DeviceContract, MemoryMayLieOnTheHost) {
+  auto& device = *this->device;
+  const std::uint64_t block = 2 * device.granularity_bytes();
+  Arena arena(device, 1);  // it has the queue, and one granule in front of the two places
+  const std::uint64_t own = device.granularity_bytes(), hosts = own + block;
+  std::byte* const address = arena.base + hosts;
+  for (int round = 0; round < 2; ++round) {  // the first mapping may cost the driver something of its own
+    const std::uint64_t free = device.free_memory_bytes();
+    if (const std::string why_not = refusal_of_host_memory(device, address, block); !why_not.empty()) GTEST_SKIP() << why_not;
+    if (round == 1) {
+      EXPECT_GT(device.free_memory_bytes() + block, free) << "it counts as no device's";
+    }
+    device.map(arena.base + own, block);  // in front of it, as blocks of one array
+    const Bytes content = counting(2 * block, 5);
+
+    arena.write(own, content);  // one copy over both
+    EXPECT_EQ(arena.read(own, content.size()), content);
+    device.fill(arena.queue, address, block, content.data(), 16);  // by kernels
+    const std::uint64_t there = device.digest(arena.queue, address, block);
+    device.copy_within_device(arena.queue, arena.base + own, address, block);
+    EXPECT_EQ(device.digest(arena.queue, arena.base + own, block), there);
+    EXPECT_EQ(arena.read(hosts, 16), Bytes(content.begin(), content.begin() + 16));
+
+    device.unmap(arena.base + own, block);
+    device.unmap(address, block);
+    if (round == 1) {
+      EXPECT_EQ(device.free_memory_bytes(), free);
+    }
+    device.map(address, block);  // the addresses still work, with memory of the device
+    arena.write(hosts, counting(block));
+    EXPECT_EQ(arena.read(hosts, block), counting(block));
+    device.unmap(address, block);
+  }
+}
+
+/// One block of the host's memory behind two addresses: both sides of an array can be one memory.
+TYPED_TEST_P(DeviceContract, MemoryOfTheHostMayLieAtSeveralPlaces) {
+  auto& device = *this->device;
+  const std::uint64_t block = 2 * device.granularity_bytes();
+  for (const std::size_t first_gone : {0, 1}) {
+    Arena arena(device, 1);
+    const std::uint64_t offsets[] = {device.granularity_bytes(), device.granularity_bytes() + 2 * block};
+    const std::uint64_t free = device.free_memory_bytes();
+    if (const std::string why_not = refusal_of_host_memory(device, arena.base + offsets[0], block); !why_not.empty()) GTEST_SKIP() << why_not;
+    arena.write(offsets[0], counting(block, 1));
+
+    device.map_same(arena.base + offsets[1], arena.base + offsets[0], block);
+
+    EXPECT_EQ(arena.read(offsets[1], block), counting(block, 1));
+    for (const std::size_t writer : {1, 0}) {
+      arena.write(offsets[writer], counting(block, 2 + static_cast<unsigned>(writer)));
+      EXPECT_EQ(arena.read(offsets[1 - writer], block), counting(block, 2 + static_cast<unsigned>(writer)));
+    }
+    device.unmap(arena.base + offsets[first_gone], block);
+    EXPECT_EQ(arena.read(offsets[1 - first_gone], block), counting(block, 2));
+    device.unmap(arena.base + offsets[1 - first_gone], block);
+    if (device.kind() == DeviceKind::emulated) {  // a GPU's driver may keep some memory of its own
+      EXPECT_EQ(device.free_memory_bytes(), free);
+    }
+  }
 }
 
 TYPED_TEST_P(DeviceContract, CopiesRoundTripAndWithinTheDevice) {
@@ -391,7 +467,8 @@ TYPED_TEST_P(DeviceContract, HostMemoryIsNoForeignDevicePointer) {
 
 REGISTER_TYPED_TEST_SUITE_P(DeviceContract, ReservesAlignedAddressesAtLeastTwoMebibytes, ReserveHalvesWhatCannotBeHad,
                             GranularityIsAPowerOfTwo, MapAndUnmapAreBalancedAndAddressesStayUsable,
-                            MapBeyondTheMemoryIsOutOfMemoryAndMapsNothing, SeveralPlacesMayBeTheSameMemory, CopiesRoundTripAndWithinTheDevice,
+                            MapBeyondTheMemoryIsOutOfMemoryAndMapsNothing, SeveralPlacesMayBeTheSameMemory, MemoryMayLieOnTheHost,
+                            MemoryOfTheHostMayLieAtSeveralPlaces, CopiesRoundTripAndWithinTheDevice,
                             CopiesColumnsAndTouchesNothingBetweenThem,
                             FillRepeatsEveryPatternAndTouchesNothingElse, FillOfEqualWordsIsRight,
                             DigestSeesEveryByteTheOrderAndTheLength, DigestOfZerosDependsOnTheLength,
@@ -399,5 +476,104 @@ REGISTER_TYPED_TEST_SUITE_P(DeviceContract, ReservesAlignedAddressesAtLeastTwoMe
                             UnknownQueueIsAUsageError, AllocationsHoldContentAndAreBalanced, StagingIsUsableHostMemory,
                             MemoryOfMessagesUnderWayOutlivesTheDevice, WorksFromManyThreads,
                             HostMemoryIsNoForeignDevicePointer);
+
+/// What two devices promise that reach each other's memory. A fixture gives `first` and `second`, which know nothing of each other yet, or
+/// skips.
+template <class Fixture>
+class TwoDevicesContract : public Fixture {
+ protected:
+  void introduce(Device::PeerUse use) {
+    this->first->share_with({this->second.get()}, use);
+    this->second->share_with({this->first.get()}, use);
+  }
+};
+TYPED_TEST_SUITE_P(TwoDevicesContract);
+
+TYPED_TEST_P(TwoDevicesContract, MemoryMayLieOnAPeer) {
+  this->introduce(Device::PeerUse::permitted);
+  auto& first = *this->first;
+  auto& second = *this->second;
+  const std::uint64_t block = 2 * first.granularity_bytes();
+  const Arena other(second, 1);
+  Arena arena(first, 1);  // it has the queue, and one granule in front of the places
+  const std::uint64_t own = first.granularity_bytes(), peers = own + block, again = peers + 2 * block;
+  for (int round = 0; round < 2; ++round) {  // the first mapping may cost the driver something of its own
+    const std::uint64_t free = first.free_memory_bytes(), free_there = second.free_memory_bytes();
+
+    first.map_on({&second}, arena.base + peers, block);
+
+    if (round == 1) {
+      EXPECT_GT(first.free_memory_bytes() + block, free);
+      EXPECT_LE(second.free_memory_bytes(), free_there - block) << "it counts as the peer's";
+    }
+    first.map_on({&first}, arena.base + own, block);  // as `map` does
+    const Bytes content = counting(2 * block, 5);
+    arena.write(own, content);  // one copy over both
+    EXPECT_EQ(arena.read(own, content.size()), content);
+    first.fill(arena.queue, arena.base + peers, block, content.data(), 16);  // by a kernel
+    first.copy_within_device(arena.queue, arena.base + own, arena.base + peers, block);
+    const std::uint64_t there = first.digest(arena.queue, arena.base + peers, block);
+    EXPECT_EQ(first.digest(arena.queue, arena.base + own, block), there);
+    EXPECT_EQ(second.digest(other.queue, arena.base + peers, block), there) << "the device whose memory it is uses it, too";
+
+    first.map_same(arena.base + again, arena.base + peers, block);
+    arena.write(again, counting(block, 7));
+    EXPECT_EQ(arena.read(peers, block), counting(block, 7));
+    first.unmap(arena.base + peers, block);
+    if (round == 1) {
+      EXPECT_LE(second.free_memory_bytes(), free_there - block) << "it still lies at the other place";
+    }
+    first.unmap(arena.base + again, block);
+    first.unmap(arena.base + own, block);
+    if (round == 1) {
+      EXPECT_EQ(first.free_memory_bytes(), free);
+      EXPECT_EQ(second.free_memory_bytes(), free_there);
+    }
+  }
+}
+
+TYPED_TEST_P(TwoDevicesContract, APeerThatIsFullRefusesAndMapsNothing) {
+  this->introduce(Device::PeerUse::permitted);
+  auto& first = *this->first;
+  const std::uint64_t wanted = round_up(this->second->total_memory_bytes() + 1, first.granularity_bytes());
+  std::uint64_t reserved = wanted;
+  std::byte* const base = first.reserve(reserved);
+  ASSERT_GE(reserved, wanted);
+  const std::uint64_t free = first.free_memory_bytes(), free_there = this->second->free_memory_bytes();
+
+  EXPECT_THROW(first.map_on({this->second.get()}, base, wanted), OutOfMemory);
+
+  EXPECT_EQ(first.free_memory_bytes(), free);
+  EXPECT_EQ(this->second->free_memory_bytes(), free_there);
+  first.map_on({this->second.get()}, base, first.granularity_bytes());  // the same addresses still work
+  first.unmap(base, first.granularity_bytes());
+  first.release(base, reserved);
+}
+
+TYPED_TEST_P(TwoDevicesContract, MemoryOfADeviceOutOfReachIsRefused) {
+  this->introduce(Device::PeerUse::refused);
+  auto& first = *this->first;
+  std::uint64_t reserved = 2U << 20;
+  std::byte* const base = first.reserve(reserved);
+  const std::uint64_t free = this->second->free_memory_bytes();
+
+  try {
+    first.map_on({this->second.get()}, base, first.granularity_bytes());
+    ADD_FAILURE() << "mapped";
+  } catch (const DeviceError& e) {
+    for (const std::string& part : {"device " + std::to_string(first.ordinal()) + ": ", "device " + std::to_string(this->second->ordinal()),
+                                   std::string("no peer access"), std::string("Map memory of")}) {
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    }
+  }
+
+  EXPECT_EQ(this->second->free_memory_bytes(), free);
+  first.map(base, first.granularity_bytes());  // nothing is mapped there
+  first.unmap(base, first.granularity_bytes());
+  first.release(base, reserved);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(TwoDevicesContract, MemoryMayLieOnAPeer, APeerThatIsFullRefusesAndMapsNothing,
+                            MemoryOfADeviceOutOfReachIsRefused);
 
 }  // namespace semcache::device::testing

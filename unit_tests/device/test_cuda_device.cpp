@@ -160,6 +160,20 @@ TEST_F(CudaDevice, EventsAreReused) {
   device->close_queue(queue);
 }
 
+struct CudaPair : ::testing::Test {
+  void SetUp() override {
+    if (cuda_device_count() < 2) {
+      std::puts("no second CUDA device");
+      GTEST_SKIP() << "no second CUDA device";
+    }
+    first = make_cuda_device(0);
+    second = make_cuda_device(1);
+    if (!first->reaches(*second) || !second->reaches(*first)) GTEST_SKIP() << "the two devices have no peer access";
+  }
+  std::unique_ptr<Device> first, second;
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Cuda, TwoDevicesContract, CudaPair);
+
 /// Two GPUs, whose memory lies in one range of addresses that the first one has reserved.
 struct TwoCudaDevices : ::testing::Test {
   void SetUp() override {

@@ -15,6 +15,11 @@ struct EmulatedFixture : ::testing::Test {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Emulated, DeviceContract, EmulatedFixture);
 
+struct EmulatedPair : ::testing::Test {
+  std::unique_ptr<Device> first = make_emulated_device(3, std::uint64_t{16} << 20), second = make_emulated_device(4, std::uint64_t{8} << 20);
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Emulated, TwoDevicesContract, EmulatedPair);
+
 TEST(EmulatedDevice, SaysWhatItIs) {
   const auto device = make_emulated_device(3, 1U << 20);
 

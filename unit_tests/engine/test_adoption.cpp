@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -80,6 +81,37 @@ TEST_P(Adoption, ACopyOverBordersThatAUseRefusesChangesNothing) {
   p.engine().host_uses.end(&use, 1);
   p.engine().lifetimes.deallocate(part);
   EXPECT_EQ(a.content(), mixed(a.bytes(), 1));
+}
+
+/// Two ranges meet within a page. While the device's bytes arrive up to the border, another thread writes right behind it.
+TEST_P(Adoption, ANeighbourOnTheSamePageIsWrittenMeanwhile) {
+  Program p(options());
+  LentBlock a(p, 4 * page - 1000, 100);
+  std::byte* const border = a.address() + a.bytes();
+  const std::uint64_t bytes = page + 1500;
+  const std::vector<std::byte> mark(border, border + bytes);
+  p.engine().adoption.adopt(border, bytes, "neighbour");
+  Memory& d = p.on_device(a.bytes());
+  Memory& of_neighbour = p.on_device(bytes);
+  std::uint8_t written = 0;
+  const std::function<void()> other_thread = [&] {
+    *border = std::byte{++written};
+    p.device().meanwhile = other_thread;  // at the next wait, too
+  };
+  for (std::uint8_t round = 1; round <= 5; ++round) {
+    p.kernel_write(nullptr, d, d.all(), round);
+    other_thread();
+    const std::uint8_t before = written;
+    p.engine().copies.copy(a.address(), d.address, a.bytes());
+    p.device().meanwhile = nullptr;
+    EXPECT_TRUE(GetParam() || written > before) << "the copies of the edges wait for a GPU";
+    EXPECT_EQ(*border, std::byte{written}) << "another thread's byte was overwritten";
+    EXPECT_EQ(a.content(), mixed(a.bytes(), round));
+    p.engine().copies.copy(of_neighbour.address, border, bytes);
+    EXPECT_EQ(p.device_content(nullptr, of_neighbour)[0], std::byte{written});
+  }
+  p.engine().adoption.release(border);
+  std::copy(mark.begin(), mark.end(), border);
 }
 
 TEST_P(Adoption, AReleaseBringsAndSavesWhatIsPending) {

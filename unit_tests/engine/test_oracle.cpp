@@ -137,6 +137,10 @@ TEST(Oracle, AdoptedMemoryOnSeveralDevices) {
   o.peer_access = false;
   o.failures = Oracle::Failures::at_random;
   run(o, "adopted, three devices, no peer access, failures", moves_per_case() / 3);
+  o.devices = 4;
+  o.peer_access = true;
+  run(o, "adopted, four devices, failures", moves_per_case() / 3);
+  o.peer_access = false;
   o.devices = 2;
   o.failures = Oracle::Failures::in_turn;
   run(o, "adopted, two devices, in turn", moves_per_case() / 3);
@@ -185,14 +189,14 @@ TEST(Oracle, ArraysOfSeveralRegistrationChunks) {
 }
 
 /// Arrays beyond a huge page, where addresses are found and untouched pages are written in another way. Each move
-/// touches a thousand times the bytes, so there are fewer of them: 4,200 of three seeds take nearly two minutes of a processor, so 84,000 would take
-/// more than half an hour.
+/// touches a thousand times the bytes, so there are fewer of them: 6,300 of three seeds take about a minute of a processor, so 84,000 would take about
+/// 13 minutes.
 TEST(Oracle, LargeArrays) {
   Oracle::Options o;
   o.large = true;
   o.budget_bytes = 12u << 20;
   o.registration_pages = 384;  // no divisor of any size
-  run(o, "large", moves_per_case() / 60);
+  run(o, "large", moves_per_case() / 40);
 }
 
 TEST(Oracle, TwoDevices) {

@@ -652,6 +652,34 @@ TEST(ArrayParts, OverlapAndFollowEachOther) {
   }
 }
 
+/// Two devices use the same bytes as matrices of different leading dimensions.
+TEST(ArrayParts, OfTwoLeadingDimensionsOnTwoDevices) {
+  for (const bool peer_access : {true, false}) {
+    SCOPED_TRACE(peer_access);
+    Program::Options o = Parted::two_devices();
+    o.device.peer_access = peer_access;
+    Parted p(o);
+    const Region first(0, lead / 2, 64, lead), second(100, 300, 40, lead + lead / 2);
+    const auto in = [](const Region& r, std::uint64_t i) {
+      return i >= r.begin && (i - r.begin) / r.pitch < r.columns && (i - r.begin) % r.pitch < r.width;
+    };
+    Memory& upper = p.part(0, first);
+    Memory& wide = p.part(1, second);
+    std::vector<std::uint64_t> seeds(p.d.bytes, 1);
+    for (std::uint64_t seed = 2; seed < 8; ++seed) {
+      Memory& written = seed % 2 == 0 ? upper : wide;
+      const std::vector<std::byte> seen = p.use(written, Access::read_write, seed);
+      for (std::uint64_t i = 0, k = 0; i < seeds.size(); ++i) {
+        if (!in(seed % 2 == 0 ? first : second, i)) continue;
+        ASSERT_EQ(seen[k++], Machine::mix(seeds[i], i)) << i << " before write " << seed;
+        seeds[i] = seed;
+      }
+    }
+    const std::vector<std::byte> all = p.host_content(p.h);
+    for (std::uint64_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], Machine::mix(seeds[i], i)) << i;
+  }
+}
+
 TEST(ArrayParts, OfArraysThatWantTheSameContent) {
   Parted p;
   Memory& other = p.on_device(16 * page);

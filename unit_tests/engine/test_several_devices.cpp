@@ -289,6 +289,26 @@ TEST(SeveralDevices, AnArrayIsFreedWhileItsPeerCopyIsInFlight) {
   p.expect_device(b, b.all(), 9, one);
 }
 
+TEST(SeveralDevices, TheTargetOfACopyIsFreedWhileItIsInFlight) {
+  for (const bool peer_access : {true, false}) {
+    SCOPED_TRACE(peer_access);
+    Devices p(2, peer_access);
+    Memory& a = p.on_device(size);
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+      Memory& b = p.on_device(size, 1);
+      p.kernel_write(zero, a, a.all(), round);
+      p.copy(b, a);
+      std::vector<std::byte> seen;
+      p.kernel_read(one, b, seen);
+      p.free(b);
+      p.kernel_write(zero, a, a.all(), 10 + round);
+      p.device(1).synchronize_device();
+      Program::expect(seen, {0, size}, round, "device 1");
+      p.expect_device(a, a.all(), 10 + round, zero);
+    }
+  }
+}
+
 TEST(SeveralDevices, OneDeviceIsFullAndTheOtherIsNot) {
   Devices::Options o = Devices::options(2);
   const std::uint64_t granule = o.device.granularity_bytes;
@@ -335,6 +355,59 @@ TEST(SeveralDevices, AnEvictedArrayWhoseContentAnotherDeviceHoldsIsNotSaved) {
   EXPECT_EQ(p.counters().saved_link.bytes, 0u) << "device 1 has the content";
   p.expect_device(a, a.all(), 1, zero);
   EXPECT_EQ(p.counters().between_devices.bytes, 2 * granule);
+}
+
+/// Nobody has fetched the content yet when the only device that holds it needs the memory.
+TEST(SeveralDevices, AnEvictedArrayThatAnotherDeviceAndTheHostWantIsSavedOnce) {
+  for (const bool peer_access : {true, false}) {
+    SCOPED_TRACE(peer_access);
+    Devices::Options o = Devices::options(2, peer_access);
+    const std::uint64_t granule = o.device.granularity_bytes;
+    o.engine.device_budgets = {3 * granule, 64 * granule};
+    Devices p(o);
+    Memory& a = p.on_device(granule);
+    Memory& b = p.on_device(granule, 1);
+    Memory& h = p.on_host(granule);
+    p.kernel_write(zero, a, a.all(), 1);
+    p.copy(b, a);
+    p.copy(h, a);
+    Memory& other = p.on_device(2 * granule);
+    p.kernel_write(zero, other, other.all(), 2);
+    EXPECT_FALSE(engine::State::is_resident(a));
+    const auto saved = p.counters();
+    EXPECT_EQ(saved.d2h.bytes + saved.between_devices.bytes, granule) << "its content has left the device once";
+    p.expect_device(b, b.all(), 1, one);
+    p.expect_host(h, 1);
+    p.expect_device(other, other.all(), 2, zero);
+    EXPECT_EQ(p.counters().d2h.bytes, granule) << "the host has taken what was saved";
+    p.expect_device(a, a.all(), 1, zero);
+  }
+}
+
+/// To make room for what the other device holds, each of them must give up what the other one wants.
+TEST(SeveralDevices, FullDevicesWantEachOthersContent) {
+  for (const bool peer_access : {true, false}) {
+    SCOPED_TRACE(peer_access);
+    Devices::Options o = Devices::options(2, peer_access);
+    const std::uint64_t granule = o.device.granularity_bytes;
+    o.engine.device_budgets = {3 * granule, 3 * granule};
+    Devices p(o);
+    Memory& here = p.on_device(2 * granule);
+    Memory& there = p.on_device(2 * granule, 1);
+    Memory& of_there = p.on_device(2 * granule);
+    Memory& of_here = p.on_device(2 * granule, 1);
+    for (std::uint64_t round = 1; round <= 3; ++round) {
+      p.kernel_write(zero, here, here.all(), 10 * round);
+      p.kernel_write(one, there, there.all(), 10 * round + 1);
+      p.copy(of_here, here);
+      p.copy(of_there, there);
+      p.expect_device(of_there, of_there.all(), 10 * round + 1, zero);
+      p.expect_device(of_here, of_here.all(), 10 * round, one);
+      p.expect_device(here, here.all(), 10 * round, zero);
+      p.expect_device(there, there.all(), 10 * round + 1, one);
+    }
+    EXPECT_GE(p.counters().evictions, 6u);
+  }
 }
 
 /// A buffer notes one use. Its parts came on the queues of two devices, of which the message must wait for both.

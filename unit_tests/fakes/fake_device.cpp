@@ -89,7 +89,7 @@ device::DeviceKind FakePeer::kind() const noexcept { return world_.options_.kind
 std::uint64_t FakeWorld::free_bytes(std::uint32_t device) const {
   std::uint64_t used = 0;
   for (const Blocks* const blocks : {&maps_, &allocations_}) {
-    for (const auto& [begin, block] : *blocks) used += block.device == device ? block.bytes : 0;
+    for (const auto& [begin, block] : *blocks) used += block.counts_at == device ? block.bytes : 0;
   }
   return options_.memory_bytes - used;
 }
@@ -122,7 +122,7 @@ void FakePeer::release(std::byte* base, std::uint64_t bytes) noexcept {
   world_.base_ = nullptr;
 }
 
-void FakePeer::map(std::byte* address, std::uint64_t bytes, bool closed) {
+void FakePeer::map(device::Location location, std::byte* address, std::uint64_t bytes, bool closed) {
   world_.takes_long("map");
   world_.arrived_in(FakeWorld::call_map);
   const Lock lock(world_.mutex_);
@@ -132,14 +132,19 @@ void FakePeer::map(std::byte* address, std::uint64_t bytes, bool closed) {
     world_.fail_("map: not whole granules of the arena");
     return;
   }
-  world_.expect_free(index_, bytes);
+  std::optional<std::uint32_t> counts_at;
+  if (location.device != nullptr) {
+    counts_at = static_cast<std::uint32_t>(location.device->ordinal());
+    if (*counts_at != index_ && !world_.may_use(index_, *counts_at)) throw DeviceError(name() + " does not reach " + location.device->name());
+    world_.expect_free(*counts_at, bytes);
+  }
   for (std::uint64_t g = at / granularity_bytes(); g < (at + bytes) / granularity_bytes(); ++g) {
     if (world_.mapped_[g]) world_.fail_("map: mapped already");
     world_.mapped_[g] = 1;
   }
   std::fill(world_.closed_.begin() + static_cast<std::ptrdiff_t>(at / world_.options_.page_bytes),
             world_.closed_.begin() + static_cast<std::ptrdiff_t>((at + bytes) / world_.options_.page_bytes), 0);
-  world_.maps_[address] = {bytes, index_};
+  world_.maps_[address] = {bytes, index_, counts_at};
   std::memset(address, 0xd1, bytes);  // "its content is unspecified"
   if (world_.when_mapped) world_.when_mapped(address, bytes, closed);
 }
@@ -214,7 +219,7 @@ std::byte* FakePeer::allocate(std::uint64_t bytes) {
   may_fail_here(FakeWorld::call_allocate, "allocate");
   world_.expect_free(index_, bytes);
   auto* p = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(bytes, 1)));
-  world_.allocations_[p] = {bytes, index_};
+  world_.allocations_[p] = {bytes, index_, index_};
   return p;
 }
 
@@ -237,7 +242,7 @@ std::byte* FakePeer::allocate_staging(std::uint64_t bytes) {
   const Lock lock(world_.mutex_);
   may_fail_here(FakeWorld::call_staging, "allocate_staging");
   auto* p = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(bytes, 1)));
-  world_.staging_[p] = {bytes, index_};
+  world_.staging_[p] = {bytes, index_, std::nullopt};
   return p;
 }
 
@@ -321,11 +326,12 @@ bool FakeWorld::may_use(std::uint32_t device, std::uint32_t owner) const {
 void FakeWorld::expect_within_reach(std::uint32_t device, const Operation& op) {
   for (const Blocks* const blocks : {&maps_, &allocations_}) {
     for (const auto& [begin, block] : *blocks) {
-      if (block.device == device) continue;
+      if (block.device == device) continue;  // also where it lies elsewhere: a device uses what is behind its addresses as its own
       const Touch all{begin, block.bytes, true};
       if (std::none_of(op.touches.begin(), op.touches.end(), [&](const Touch& t) { return conflict(all, t); })) continue;
       const std::string what = std::string(text(op.kind)) + " of " + name_of(device) + " uses memory of " + name_of(block.device);
-      if (!may_use(device, block.device)) fail_(what + ", which it does not reach");
+      const std::uint32_t owner = block.counts_at.value_or(block.device);
+      if (owner != device && !may_use(device, owner)) fail_(what + ", which it does not reach");
       if (op.kind == Kind::to_device || op.kind == Kind::from_device) fail_(what + ", as only a copy within the device may");
     }
   }

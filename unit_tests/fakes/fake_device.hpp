@@ -197,7 +197,8 @@ class FakeWorld {
   };
   struct Block {
     std::uint64_t bytes;
-    std::uint32_t device;
+    std::uint32_t device;                    ///< behind whose addresses
+    std::optional<std::uint32_t> counts_at;  ///< whose memory; nullopt: the host's
   };
   using Blocks = std::map<std::byte*, Block>;
   /// What the world keeps for each device.
@@ -308,8 +309,9 @@ class FakePeer : public device::Device {
   [[nodiscard]] std::uint64_t block_bytes() const noexcept override;
   [[nodiscard]] std::byte* reserve(std::uint64_t& bytes) override;
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
-  void map(std::byte* address, std::uint64_t bytes) override { map(address, bytes, false); }
-  void map_closed(std::byte* address, std::uint64_t bytes) override { map(address, bytes, true); }
+  void map(std::byte* address, std::uint64_t bytes) override { map({this}, address, bytes, false); }
+  void map_closed(std::byte* address, std::uint64_t bytes) override { map({this}, address, bytes, true); }
+  void map_on(device::Location location, std::byte* address, std::uint64_t bytes) override { map(location, address, bytes, false); }
   void map_same(std::byte* /*address*/, std::byte* /*of*/, std::uint64_t /*bytes*/) override {
     world_.fail_("map_same: the engine does not call it");
   }
@@ -362,7 +364,7 @@ class FakePeer : public device::Device {
  private:
   using Lock = FakeWorld::Lock;
   using Kind = FakeWorld::Kind;
-  void map(std::byte* address, std::uint64_t bytes, bool closed);
+  void map(device::Location location, std::byte* address, std::uint64_t bytes, bool closed);
   void may_fail_here(FakeWorld::Call call, const char* what) const { world_.may_fail(call, what, index_); }
   /// Returns the queue. Reports a failure if it is another device's.
   FakeWorld::Queue& own(QueueId queue) const;

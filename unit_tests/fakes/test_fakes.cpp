@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace semcache::fakes {
 namespace {
 
@@ -327,6 +329,34 @@ TEST(FakeDevices, EachHasItsOwnMemory) {
   t.second.deallocate(message);
   t.expect_found(1, "never allocated by this device");
   t.first.deallocate(message);
+}
+
+/// Memory of the other device, or of the host, behind addresses of the first (`map_on`).
+TEST(FakeDevices, MemoryMayLieElsewhere) {
+  FakeDevice::Options o = lazy();
+  o.memory_bytes = 2 * o.granularity_bytes;
+  Two t(o);
+  const std::uint64_t unit = o.granularity_bytes;
+  std::byte* const peers = t.memory[0] + unit;
+  std::byte* const hosts = t.memory[0] + 2 * unit;
+  t.first.map_on({&t.second}, peers, unit);
+  t.first.map_on({nullptr}, hosts, unit);
+  EXPECT_EQ(t.first.free_memory_bytes(), unit);
+  EXPECT_EQ(t.second.free_memory_bytes(), 0u);
+  EXPECT_THROW(t.first.map_on({&t.second}, hosts + unit, unit), OutOfMemory);
+  const std::vector<std::byte> source(2 * unit, std::byte{1});
+  t.first.copy_to_device(t.queue[0], peers, source.data(), source.size());
+  t.first.synchronize_device();
+  EXPECT_EQ(std::memcmp(peers, source.data(), source.size()), 0);
+  t.expect_found(0, "");
+  t.second.unmap(peers, unit);
+  t.expect_found(1, "unmap: not exactly one earlier map of this device");
+  t.first.unmap(peers, unit);
+  t.first.unmap(hosts, unit);
+  EXPECT_EQ(t.second.free_memory_bytes(), unit);
+  Two apart(Two::apart());
+  EXPECT_THROW(apart.first.map_on({&apart.second}, apart.memory[0] + unit, unit), DeviceError);
+  apart.expect_found(0, "");
 }
 
 TEST(FakeDevices, WhatIsTheOtherDevicesIsNotTaken) {

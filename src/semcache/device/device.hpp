@@ -29,6 +29,13 @@ enum class DeviceKind : std::uint8_t { emulated, cuda };
   return k == DeviceKind::cuda ? "cuda" : "emulated";
 }
 
+class Device;
+
+/// Where memory lies.
+struct Location {
+  Device* device;  ///< on this device; nullptr: on the host
+};
+
 /// Contract of every device.
 ///
 /// Threads:   every member may be called from any thread, whatever its current device; none changes the caller's
@@ -71,19 +78,27 @@ class Device {
   /// Maps as `map` does, but leaves memory that the host could reach inaccessible to it. The room that sets the protection of
   /// these pages opens them later, so there is no time at which an access could go unnoticed.
   virtual void map_closed(std::byte* address, std::uint64_t bytes) { map(address, bytes); }
+  /// Puts memory of another device, or of the host, behind reserved addresses of this device: kernels and copies of this device use it as
+  /// its own. A device's memory counts as that device's, and the host's counts as no device's. Otherwise as `map`, which it is where the
+  /// location is this device. `unmap` of this device undoes it.
+  /// @pre a device at `location` is of the same kind, was told of this one (`share_with`), and outlives the mapping
+  /// @throws OutOfMemory  the location has too little memory; nothing is mapped then
+  /// @throws DeviceError  memory cannot lie there: this device does not reach the other one, or the driver refuses memory of the host; nothing
+  ///   is mapped then
+  virtual void map_on(Location location, std::byte* address, std::uint64_t bytes) = 0;
   /// Takes away the memory of exactly one earlier `map` of `bytes` bytes at `from`, as `unmap` does, and puts as much behind `to`, as `map`
   /// does. It may be the same memory, which spares the driver making and clearing it. If it throws, neither place has memory.
   virtual void move(std::byte* from, std::byte* to, std::uint64_t bytes) {
     unmap(from, bytes);
     map(to, bytes);
   }
-  /// Puts the memory of exactly one earlier `map` of `bytes` bytes at `of` behind `address`, too: what is written at one of the two places is
-  /// then read at the other, by later work that is ordered behind it. The memory counts once. Each place is unmapped by itself, in any order, and
-  /// the memory is given back with the last one. Either place may be the `of` of further calls.
+  /// Puts the memory of exactly one earlier `map` or `map_on` of `bytes` bytes at `of` behind `address`, too: what is written at one of the two
+  /// places is then read at the other, by later work that is ordered behind it. The memory counts once. Each place is unmapped by itself, in any
+  /// order, and the memory is given back with the last one. Either place may be the `of` of further calls.
   /// @pre all uses of `of` have ended, and it is accessible
   /// @throws OutOfMemory, DeviceError  there is no memory behind `address` then, and `of` is as it was
   virtual void map_same(std::byte* address, std::byte* of, std::uint64_t bytes) = 0;
-  /// Undoes exactly one earlier `map` or `map_same`. The caller has ordered all uses before it. The addresses stay reserved.
+  /// Undoes exactly one earlier `map`, `map_on` or `map_same`. The caller has ordered all uses before it. The addresses stay reserved.
   virtual void unmap(std::byte* address, std::uint64_t bytes) noexcept = 0;
   /// Makes mapped pages of emulated devices inaccessible, but to launches that have captured their array (SEMCACHE_CHECK=1), or accessible
   /// again. Other devices ignore it.

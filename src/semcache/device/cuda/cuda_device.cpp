@@ -41,13 +41,18 @@ CUmemAccessDesc access_of(CUdevice device) {
   return access;
 }
 
-CUmemAllocationProp memory_of(CUdevice device) {
+CUmemAllocationProp memory_at(CUmemLocationType type, int id) {
   CUmemAllocationProp memory = {};
   memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  memory.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  memory.location.id = device;
+  memory.location.type = type;
+  memory.location.id = id;
   return memory;
 }
+CUmemAllocationProp memory_of(CUdevice device) { return memory_at(CU_MEM_LOCATION_TYPE_DEVICE, device); }
+
+// Enumerators that cuda.h has from CUDA 12.2 on. An older driver refuses them.
+constexpr int node_of_host = 3;    // CU_MEM_LOCATION_TYPE_HOST_NUMA
+constexpr int nearest_node = 134;  // CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID
 
 using Ranges = std::unordered_map<std::byte*, std::uint64_t>;  ///< bytes of each range, by its begin
 
@@ -167,13 +172,26 @@ class CudaDevice final : public Device {
   }
 
   void map(std::byte* address, std::uint64_t bytes) override {
-    SEMCACHE_EXPECTS(bytes % granularity_bytes_ == 0 && number(address) % granularity_bytes_ == 0,
-                     "CUDA device: map of a range that is not a multiple of the granularity");
+    expect_granules(address, bytes);
     SEMCACHE_CUDA_CURRENT();
-    const CUmemAllocationProp memory = memory_of(device_);
-    CUmemGenericAllocationHandle handle = 0;
-    check(api_.cuMemCreate(&handle, bytes, &memory, 0), "cuMemCreate", bytes);
-    put_behind(address, bytes, handle);
+    put_behind(address, bytes, make_memory(bytes), users_);
+  }
+
+  void map_on(Location location, std::byte* address, std::uint64_t bytes) override {
+    if (location.device == this) return map(address, bytes);
+    expect_granules(address, bytes);
+    if (location.device == nullptr) {
+      SEMCACHE_CUDA_CURRENT();
+      return put_behind(address, bytes, make_memory_of_host(bytes), users_);
+    }
+    SEMCACHE_EXPECTS(location.device->kind() == DeviceKind::cuda, "CUDA device: map of memory on a device of another kind");
+    const auto& owner = static_cast<const CudaDevice&>(*location.device);
+    if (!owner.may_be_used_by(device_))
+      throw DeviceError("CUDA device " + std::to_string(ordinal_) + ": memory of CUDA device " + std::to_string(owner.ordinal_) + " cannot lie "
+                        "behind its addresses, because it does not reach that device (no peer access). Map memory of a device that it reaches, "
+                        "or of the host");
+    SEMCACHE_CUDA_CURRENT();
+    put_behind(address, bytes, owner.make_memory(bytes), owner.users_);
   }
 
   void move(std::byte* from, std::byte* to, std::uint64_t bytes) override {
@@ -182,25 +200,66 @@ class CudaDevice final : public Device {
     const CUresult retained = api_.cuMemRetainAllocationHandle(&handle, from);
     log(api_.cuMemUnmap(number(from), bytes), "cuMemUnmap");
     check(retained, "cuMemRetainAllocationHandle");
-    put_behind(to, bytes, handle);
+    put_behind(to, bytes, handle, users_);
   }
 
   void map_same(std::byte* address, std::byte* of, std::uint64_t bytes) override {
     SEMCACHE_CUDA_CURRENT();
     CUmemGenericAllocationHandle handle = 0;
     check(api_.cuMemRetainAllocationHandle(&handle, of), "cuMemRetainAllocationHandle");
-    put_behind(address, bytes, handle);
+    CUmemAllocationProp memory = {};
+    const CUresult known = api_.cuMemGetAllocationPropertiesFromHandle(&memory, handle);
+    const CudaDevice* owner = this;  // also of the host's memory
+    for (const CudaDevice* const other : others_) {
+      if (memory.location.type == CU_MEM_LOCATION_TYPE_DEVICE && memory.location.id == other->device_) owner = other;
+    }
+    if (known != CUDA_SUCCESS) log(api_.cuMemRelease(handle), "cuMemRelease");
+    check(known, "cuMemGetAllocationPropertiesFromHandle");
+    put_behind(address, bytes, handle, owner->users_);
   }
 
  private:
-  /// Maps the memory, and gives up the handle. If that fails, the memory is given back.
-  void put_behind(std::byte* address, std::uint64_t bytes, CUmemGenericAllocationHandle handle) {
+  void expect_granules(const std::byte* address, std::uint64_t bytes) const {
+    SEMCACHE_EXPECTS(bytes % granularity_bytes_ == 0 && number(address) % granularity_bytes_ == 0,
+                     "CUDA device: map of a range that is not a multiple of the granularity");
+  }
+  [[nodiscard]] bool may_be_used_by(CUdevice device) const {
+    return std::any_of(users_.begin(), users_.end(), [device](const CUmemAccessDesc& user) { return user.location.id == device; });
+  }
+
+  /// Makes memory of this device. @throws OutOfMemory
+  [[nodiscard]] CUmemGenericAllocationHandle make_memory(std::uint64_t bytes) const {
+    SEMCACHE_CUDA_CURRENT();
+    const CUmemAllocationProp memory = memory_of(device_);
+    CUmemGenericAllocationHandle handle = 0;
+    check(api_.cuMemCreate(&handle, bytes, &memory, 0), "cuMemCreate", bytes);
+    return handle;
+  }
+
+  /// Makes memory of the host, on the node that is nearest to this device. The driver gives it page-locked.
+  [[nodiscard]] CUmemGenericAllocationHandle make_memory_of_host(std::uint64_t bytes) const {
+    int node = -1;
+    const CUresult known = api_.cuDeviceGetAttribute(&node, static_cast<CUdevice_attribute>(nearest_node), device_);
+    if (known != CUDA_SUCCESS || node < 0) node = 0;  // a host without nodes
+    const CUmemAllocationProp memory = memory_at(static_cast<CUmemLocationType>(node_of_host), node);
+    CUmemGenericAllocationHandle handle = 0;
+    const CUresult result = api_.cuMemCreate(&handle, bytes, &memory, 0);
+    if (result == CUDA_SUCCESS) return handle;
+    const std::string what = "CUDA device " + std::to_string(ordinal_) + " (" + name_ + "): " + std::to_string(bytes) +
+                             " bytes of the host's memory (node " + std::to_string(node) + ") cannot lie behind its addresses: " +
+                             cuda::error_text(api_, result, "cuMemCreate");
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) throw OutOfMemory(what + ". Free memory of the host", bytes, 0);
+    throw DeviceError(what + ". Use a driver of CUDA 12.2 or later that may allocate there (a container can forbid it), or map memory of a device");
+  }
+
+  /// Maps the memory for the users, and gives up the handle. If that fails, the memory is given back.
+  void put_behind(std::byte* address, std::uint64_t bytes, CUmemGenericAllocationHandle handle, const std::vector<CUmemAccessDesc>& users) {
     CUresult result = api_.cuMemMap(number(address), bytes, 0, handle, 0);
     // From here on the mapping keeps the memory alive, and unmapping gives it back.
     log(api_.cuMemRelease(handle), "cuMemRelease");
     check(result, "cuMemMap");
 
-    result = api_.cuMemSetAccess(number(address), bytes, users_.data(), users_.size());
+    result = api_.cuMemSetAccess(number(address), bytes, users.data(), users.size());
     if (result == CUDA_SUCCESS) return;
     log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
     check(result, "cuMemSetAccess", bytes);

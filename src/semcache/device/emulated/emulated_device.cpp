@@ -180,36 +180,60 @@ class EmulatedDevice final : public Device {
 
   void map(std::byte* address, std::uint64_t bytes) override {
     map_closed(address, bytes);
-    if (::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0) return;
-    const int error = errno;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      used_bytes_ -= bytes;
+    if (const int error = open(address, bytes); error != 0) {
+      give_memory(bytes);
+      if (machine_ != nullptr) machine_->remove_memory(address);
+      throw_refused("mprotect", error, bytes);
     }
-    if (machine_ != nullptr) machine_->remove_memory(address);
-    // A range over several mappings may have been opened in part. It is closed again, so that nothing is mapped (I9).
-    protect_or_die(number(address), number(address) + bytes, PROT_NONE);
-    throw_refused("mprotect", error, bytes);
   }
 
   void map_closed(std::byte* address, std::uint64_t bytes) override {
-    SEMCACHE_EXPECTS(bytes % granularity == 0 && number(address) % granularity == 0,
-                     "emulated device: map of a range that is not a multiple of the granularity");
+    expect_granules(address, bytes);
     take_memory(bytes, "mapping");
     own(address, bytes);
+  }
+
+  /// All memory is the host's, so only what is counted, and the times of copies, differ from those of `map`.
+  void map_on(Location location, std::byte* address, std::uint64_t bytes) override {
+    SEMCACHE_EXPECTS(location.device == nullptr || location.device->kind() == DeviceKind::emulated,
+                     "emulated device: map of memory on a device of another kind");
+    auto* const owner = static_cast<EmulatedDevice*>(location.device);
+    if (owner == this) return map(address, bytes);
+    expect_granules(address, bytes);
+    if (owner != nullptr && std::find(owner->users_.begin(), owner->users_.end(), this) == owner->users_.end())
+      throw DeviceError(name() + ": memory of " + owner->name() + " cannot lie behind its addresses, because it does not reach that device (no "
+                        "peer access). Map memory of a device that it reaches, or of the host");
+    const base::TakesTime work;
+    const auto memory = std::make_shared<Memory>(Memory{owner, false});
+    if (owner != nullptr) owner->take_memory(bytes, "mapping");
+    bool mapped = false;
+    const base::AtEnd undone([&] {
+      if (mapped) return;
+      if (machine_ != nullptr) machine_->remove_memory(address);
+      if (owner != nullptr) owner->give_memory(bytes);
+      const std::lock_guard<std::mutex> lock(mutex_);
+      places_.erase(address);
+    });
+    if (machine_ != nullptr && owner != nullptr) machine_->add_memory(owner->space_, address, bytes);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      places_.emplace(address, memory);
+    }
+    const int error = open(address, bytes);
+    mapped = error == 0;
+    if (!mapped) throw_refused("mprotect", error, bytes);
   }
 
   void map_same(std::byte* address, std::byte* of, std::uint64_t bytes) override {
     const base::TakesTime work;
     const std::lock_guard<std::mutex> lock(mutex_);
     auto same = places_.find(of);
-    if (same == places_.end()) {
-      same = places_.emplace(of, std::make_shared<const char>()).first;
-      if (const int error = share(of, bytes); error != 0) {
-        places_.erase(same);
-        throw_refused("mmap", error, bytes);
-      }
+    if (same == places_.end()) same = places_.emplace(of, std::make_shared<Memory>(Memory{this, false})).first;
+    if (!same->second->shared) {
+      if (const int error = share(of, bytes); error != 0) throw_refused("mmap", error, bytes);
+      same->second->shared = true;
     }
+    const EmulatedDevice* const owner = same->second->owner;
     const auto place = places_.emplace(address, same->second).first;
     bool mapped = false;
     const base::AtEnd undone([&] {
@@ -217,7 +241,7 @@ class EmulatedDevice final : public Device {
       places_.erase(place);
       if (machine_ != nullptr) machine_->remove_memory(address);
     });
-    if (machine_ != nullptr) machine_->add_memory(space_, address, bytes);
+    if (machine_ != nullptr && owner != nullptr) machine_->add_memory(owner->space_, address, bytes);
     // Of shared memory, a move of no bytes makes one more mapping.
     mapped = ::mremap(of, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) != MAP_FAILED;
     if (mapped) return;
@@ -230,13 +254,15 @@ class EmulatedDevice final : public Device {
     set_accessible(address, bytes, true);
     reserve_again(address, bytes);
     if (machine_ != nullptr) machine_->remove_memory(address);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto place = places_.find(address);
-    const bool lies_elsewhere = place != places_.end() && place->second.use_count() > 1;
-    if (place != places_.end()) places_.erase(place);
-    if (lies_elsewhere) return;
-    SEMCACHE_CHECK(used_bytes_ >= bytes);
-    used_bytes_ -= bytes;
+    EmulatedDevice* owner = this;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (const auto place = places_.find(address); place != places_.end()) {
+        owner = place->second.use_count() > 1 ? nullptr : place->second->owner;
+        places_.erase(place);
+      }
+    }
+    if (owner != nullptr) owner->give_memory(bytes);
   }
 
   void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override {
@@ -277,6 +303,7 @@ class EmulatedDevice final : public Device {
   void share_with(const std::vector<Device*>& others, PeerUse use) override {
     if (machine_ != nullptr) machine_->share(use);
     for (Device* const other : others) static_cast<EmulatedDevice*>(other)->closed_ = closed_;
+    if (use == PeerUse::permitted) users_.insert(users_.end(), others.begin(), others.end());
   }
 
   // --- queues and events --------------------------------------------------------------------------------------------
@@ -464,7 +491,17 @@ class EmulatedDevice final : public Device {
     std::unique_lock<std::recursive_mutex> lock_;
   };
 
+  /// Mapped memory that lies, or has lain, at several places (`map_same`), or that is another's (`map_on`).
+  struct Memory {
+    EmulatedDevice* owner;  ///< nullptr: the host
+    bool shared;            ///< its places are mappings of shared memory
+  };
+
   void expect_open(QueueId queue) const { (void)time_of(queue); }
+  static void expect_granules(const std::byte* address, std::uint64_t bytes) {
+    SEMCACHE_EXPECTS(bytes % granularity == 0 && number(address) % granularity == 0,
+                     "emulated device: map of a range that is not a multiple of the granularity");
+  }
 
   /// Returns the virtual clock's queue. @throws UsageError  the queue is not open
   VirtualClock::Queue time_of(QueueId queue) const {
@@ -521,6 +558,15 @@ class EmulatedDevice final : public Device {
                   static_cast<void*>(address), errno);
   }
 
+  /// Makes pages accessible. @return 0, or the system's error; then all of them are inaccessible
+  static int open(std::byte* address, std::uint64_t bytes) noexcept {
+    if (::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0) return 0;
+    const int error = errno;
+    // A range over several mappings may have been opened in part. It is closed again, so that nothing is mapped (I9).
+    protect_or_die(number(address), number(address) + bytes, PROT_NONE);
+    return error;
+  }
+
   /// Makes mapped memory a mapping of shared memory with the same content. A forked child shares it, too.
   /// @return 0, or the system's error; then nothing has changed
   static int share(std::byte* address, std::uint64_t bytes) noexcept {
@@ -540,6 +586,12 @@ class EmulatedDevice final : public Device {
                             " bytes are free",
                         bytes, memory_bytes_);
     used_bytes_ += bytes;
+  }
+
+  void give_memory(std::uint64_t bytes) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    SEMCACHE_CHECK(used_bytes_ >= bytes);
+    used_bytes_ -= bytes;
   }
 
   void copy(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
@@ -567,10 +619,10 @@ class EmulatedDevice final : public Device {
   std::uint64_t used_bytes_ = 0;
   std::vector<Queue> queues_;
   std::unordered_map<std::byte*, std::uint64_t> allocations_;
-  /// By address, the places of mapped memory that lies, or has lain, at several (`map_same`): those of the same memory own one object.
-  std::map<std::byte*, std::shared_ptr<const char>> places_;
+  std::map<std::byte*, std::shared_ptr<Memory>> places_;  ///< by address; those of the same memory own one object
 
   std::shared_ptr<ClosedPages> closed_ = std::make_shared<ClosedPages>();
+  std::vector<Device*> users_;  ///< the other devices that may use this one's memory
   std::atomic<EventId> next_event_{1};
 };
 
