@@ -1512,7 +1512,7 @@ bool Oracle::run(std::uint64_t moves) {
   for (std::uint64_t n = 0; n < moves && !failed_; ++n) {
     ++moves_;
     move();
-    if ((random_.chance(4) || trace_) && !failed_) machine_->engine().audit();
+    if ((random_.chance(12) || trace_) && !failed_) machine_->engine().audit();
     if (!failed_ && arrays_.empty()) new_array();
   }
   if (!failed_) compare_everything();

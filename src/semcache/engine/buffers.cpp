@@ -37,7 +37,7 @@ TransitBuffer* Buffers::take(std::uint64_t bytes, Side where, const Memory* besi
 }
 
 TransitBuffer* Buffers::take_beside(Memory& m, ByteRange range) {
-  std::shared_ptr<TransitBlock> block;  // the driver takes its memory back behind the transaction, without the lock
+  std::shared_ptr<TransitBlock> block, another;  // the driver takes memory back behind the transaction, without the lock
   Transaction t(transactions_);
   if (m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return nullptr;
   block = m.transit_block.lock();
@@ -50,7 +50,8 @@ TransitBuffer* Buffers::take_beside(Memory& m, ByteRange range) {
       return nullptr;  // the caller takes a buffer of its own instead, which makes room
     }
     if (kept.freed()) return nullptr;
-    if (std::shared_ptr<TransitBlock> another = m.transit_block.lock()) block = std::move(another);
+    another = m.transit_block.lock();
+    if (another != nullptr) block.swap(another);
     m.transit_block = block;
   }
   for (const ByteRange other : block->taken) {

@@ -112,14 +112,18 @@ void Copies::copy(void* to, const void* from, Columns what) {
   dual_views_.note_copy(t, f);
   if (t == nullptr || f == nullptr) {
     const bool staged = t != nullptr && !t->on_host() && s_.foreign_space_at(from) == host_space && pageable_copies_.concern(from);
+    const Kept array(t != nullptr ? *t : *f);
     timeline::Work work;
-    return complete_also_if_refused(transaction, work, [&] {  // the program may change the source after the call
+    complete_also_if_refused(transaction, work, [&] {  // the program may change the source after the call
       in_pieces(transaction, t, t != nullptr ? position_of(*t, to) : 0, f, f != nullptr ? position_of(*f, from) : 0, what,
                 staged ? PageableCopies::piece_bytes : UINT64_MAX, [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
+                  s_.expect_not_freed(array);
                   if (t == nullptr) return copy_to_open(transaction, static_cast<std::byte*>(to) + to_at, *f, position_of(*f, from) + from_at, piece);
                   copy_from_open(transaction, *t, position_of(*t, to) + to_at, static_cast<const std::byte*>(from) + from_at, piece, work);
                 });
     });
+    if (staged) executor_.forget_finished_flights();  // the pieces are done, so their staging memory can be used again
+    return;
   }
   const std::uint64_t to_position = position_of(*t, to), from_position = position_of(*f, from);
   const Region there = what.to(to_position), here = what.from(from_position);
@@ -174,8 +178,8 @@ void Copies::expect_unused(Transaction& t, Memory* to, const Region& there, Memo
   });
 }
 
-/// Makes a copy at the call piece by piece, if it has more than `most` bytes, or its arrays need more device memory than there is. Calls `copy(to, from, columns)` with the
-/// distances from the first bytes of the whole copy.
+/// Makes a copy at the call piece by piece, if it has more than `most` bytes, or its arrays need more device memory than there is. Calls
+/// `copy(to, from, columns)` with the distances from the first bytes of the whole copy.
 template <class Copy>
 void Copies::in_pieces(Transaction& t, Memory* to, std::uint64_t to_position, Memory* from, std::uint64_t from_position, const Columns& what,
                        std::uint64_t most, const Copy& copy) {
@@ -186,13 +190,20 @@ void Copies::in_pieces(Transaction& t, Memory* to, std::uint64_t to_position, Me
   };
   const bool fits = (!in_blocks(to) && !in_blocks(from)) || residency_.fits(for_each_need);
   if (fits && what.width * what.columns <= most) return copy(0, 0, what);
-  expect_unused(t, to, to != nullptr ? overwritten(*to, what.to(to_position)).range : Region(), from, what.from(from_position));
+  const Region there = to != nullptr ? overwritten(*to, what.to(to_position)).range : Region();
+  expect_unused(t, to, there, from, what.from(from_position));
+  if (fits && to != nullptr) {  // what may fail for want of memory is done before the first byte is overwritten (I9)
+    const Kept kept(*to);
+    t.run([&] { return kept.freed() ? Obstacle() : transfers_.save_all(*to, there, Transfers::Loss::write); });
+  }
+  std::uint64_t column_bytes = what.width;  // of what limits a piece: the bytes that are copied, or all that must be mapped
   for (const Memory* m : {to, from}) {
-    if (!fits && in_blocks(m)) most = std::min(most, s_.device_of(*m).memory->budget_bytes() / 4);
+    if (fits || !in_blocks(m)) continue;
+    most = std::min(most, s_.device_of(*m).memory->budget_bytes() / 4);
+    column_bytes = std::max({what.to_pitch, what.from_pitch, std::uint64_t{1}});
   }
   for (std::uint64_t c = 0; c < what.columns;) {
-    const std::uint64_t pitch = std::max({what.to_pitch, what.from_pitch, std::uint64_t{1}});
-    const std::uint64_t columns = std::min(what.columns - c, std::max<std::uint64_t>(1, most / pitch));
+    const std::uint64_t columns = std::min(what.columns - c, std::max<std::uint64_t>(1, most / column_bytes));
     const std::uint64_t to_at = c * what.to_pitch, from_at = c * what.from_pitch;
     c += columns;
     if (columns > 1) {
@@ -543,10 +554,11 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
   plan::End target = elsewhere(s_.foreign_space_at(to), to, &work);
   const Kept kept(from);
   const bool pageable = !from.on_host() && target.space == host_space && pageable_copies_.concern(to);
+  if (pageable) transactions_.give_way(t, [&] { return from.awaited != 0; });
   t.run([&] {
     s_.expect_not_freed(kept);
     if (const Obstacle o = preparation_.meet(from, range, Access::read)) return o;
-    return pageable ? hazards_.conflicts_with(from, range, Mode::reads) : transfers_.ready_over_host(target.space, from.space, range);
+    return pageable ? hazards_.writers_of(from, range) : transfers_.ready_over_host(target.space, from.space, range);
   });
   const plan::Step step = copy_of(plan::Purpose::call, target, what.to_pitch, end_at(from, position), what.from_pitch, what.width, what.columns);
   if (pageable) return pageable_copies_.read(t, from, step);

@@ -218,15 +218,15 @@ void Executor::copy_and_wait(const Step& step, Mapped columns) const {
   const plan::End& from = step.from;
   try {
     if (step.columns > 1 && columns == Mapped::together) {
-      by.copy_columns(d.waited_for, direction, to.address, to.pitch, from.address, from.pitch, step.bytes, step.columns);
+      by.copy_columns(d.pageable_copies, direction, to.address, to.pitch, from.address, from.pitch, step.bytes, step.columns);
     } else {
-      by.device::Device::copy_columns(d.waited_for, direction, to.address, to.pitch, from.address, from.pitch, step.bytes, step.columns);  // one by one
+      by.device::Device::copy_columns(d.pageable_copies, direction, to.address, to.pitch, from.address, from.pitch, step.bytes, step.columns);  // one by one
     }
   } catch (...) {
-    Queues::wait_for_queue(by, d.waited_for);
+    Queues::wait_for_queue(by, d.pageable_copies);
     throw;
   }
-  Queues::wait_for_queue(by, d.waited_for);
+  Queues::wait_for_queue(by, d.pageable_copies);
 }
 
 /// Copies between two devices that do not reach each other, through two staging buffers of the destination's device: while one part
@@ -586,7 +586,7 @@ std::uint64_t Executor::digest_of(Memory& m) {
     copy.resize(m.bytes);
     s_.platform->read_behind(copy.data(), m.address, m.bytes);
   }
-  return d.device->digest(d.waited_for.valid() ? d.waited_for : s_.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
+  return d.device->digest(d.checks.valid() ? d.checks : s_.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
 }
 
 std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
@@ -601,7 +601,7 @@ std::vector<std::byte> Executor::content_of(Memory& m, ByteRange range) {
   const base::AtEnd unreachable([&] { projection_.set_reachable(m, false); });
   if (permits(from, range.size(), platform::Protection::read)) {
     const DeviceState& d = s_.device_of(m);
-    const QueueId queue = d.waited_for.valid() ? d.waited_for : s_.queues->id(d.to_host_queue);
+    const QueueId queue = d.checks.valid() ? d.checks : s_.queues->id(d.to_host_queue);
     d.device->copy_from_device(queue, bytes.data(), from, range.size());
     s_.queues->wait_for_queue(*d.device, queue);
   } else {

@@ -117,8 +117,8 @@ Obstacle Hazards::conflicts_with(const Memory& m, const Region& where, Mode mode
   return {};
 }
 
-Obstacle Hazards::writers_of(Memory& m) const noexcept {
-  Obstacle o = conflicts_with(m, m.all(), Mode::reads);
+Obstacle Hazards::writers_of(Memory& m, const Region& where) const noexcept {
+  Obstacle o = conflicts_with(m, where, Mode::reads);
   if (o) o.memory = &m;
   return o;
 }

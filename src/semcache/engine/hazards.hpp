@@ -49,9 +49,10 @@ class Hazards : Parts {
   /// @return no obstacle when no work is under way with which an access of this mode to these bytes of device memory conflicts; otherwise the
   /// first such work. @param where  of the memory
   Obstacle conflicts_with(const Memory& memory, const Region& where, Mode mode) const noexcept;
-  /// @return no obstacle when no work is under way that writes the device memory; otherwise such work. While a thread waits for it, launches that
-  /// use the memory let that thread go first
-  Obstacle writers_of(Memory& memory) const noexcept;
+  /// @return no obstacle when no work is under way that writes these bytes of device memory; otherwise such work. While a thread waits for it,
+  /// launches that use the memory let that thread go first. @param where  of the memory
+  Obstacle writers_of(Memory& memory, const Region& where) const noexcept;
+  Obstacle writers_of(Memory& memory) const noexcept { return writers_of(memory, ByteRange{0, memory.bytes}); }
   /// @return no obstacle when none of our transfers uses the device memory; otherwise the first one
   Obstacle transfers_of(const Memory& memory) const noexcept;
   /// The same for transfers and tasks.

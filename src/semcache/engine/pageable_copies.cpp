@@ -30,7 +30,9 @@ Flights PageableCopies::stage(Transaction& t, SpaceId device, const std::byte* f
 void PageableCopies::read(Transaction& t, Memory& from, const plan::Step& step) {
   from.flags.fetch_or(Memory::read_elsewhere);
   from.pins.fetch_add(1);
+  ++s_.copies_that_pin;
   const base::AtEnd unpin([&] {
+    --s_.copies_that_pin;
     t.unlocked([&] {
       from.pins.fetch_sub(1);
       lifetimes_.free_put_off();

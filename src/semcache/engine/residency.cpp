@@ -113,6 +113,7 @@ Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted)
 bool Residency::launches_end(const DeviceState& d) {
   Thread& thread = here();
   const bool pinned = d.memory->any_mapped([this](const Memory& m) { return s_.pinned(m); });
+  if (pinned && s_.copies_that_pin > 0) return true;  // these end by themselves
   if (!pinned || s_.surroundings.in_launch() || thread.in_driver_call != nullptr || thread.served_address != nullptr) return false;
   if (!thread.for_room) thread.for_room.emplace(s_.options.patience);
   if (!thread.for_room->over()) return true;

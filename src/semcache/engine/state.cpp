@@ -37,7 +37,10 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
     d->to_device_queue = queues->open(d->index);
     d->to_host_queue = queues->open(d->index);
     d->within_queue = queues->open(d->index);
-    if (!device->kernels_run_in_caller()) d->waited_for = device->open_queue();
+    if (!device->kernels_run_in_caller()) {
+      d->checks = device->open_queue();
+      d->pageable_copies = device->open_queue();
+    }
     d->everything.space = device_space(d->index);
     d->everything.stands_for_all = true;
     d->everything.since = 0;

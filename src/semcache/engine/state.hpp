@@ -92,7 +92,9 @@ struct DeviceState {
   std::unique_ptr<DeviceMemory> memory;
   std::unique_ptr<Staging> staging;
   QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
-  QueueId waited_for;  ///< for work that whoever submits it waits for (`Executor::content_of`, `digest_of`); invalid where kernels run in the caller's thread
+  // Queues for work that whoever submits it waits for; invalid where kernels run in the caller's thread.
+  QueueId checks;           ///< `Executor::content_of`, `digest_of`
+  QueueId pageable_copies;  ///< copies that are made without the lock
   /// Represents, among the operands of a launch that may use any array, all arrays that need nothing done when that launch
   /// begins. Its pins and uses count for each array that is older than `everything.since`, the time at which the last such launch
   /// began.
@@ -105,7 +107,9 @@ struct DeviceState {
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
   ~DeviceState() {
-    if (waited_for.valid()) device->close_queue(waited_for);
+    for (const QueueId queue : {checks, pageable_copies}) {
+      if (queue.valid()) (void)device->close_queue(queue);
+    }
   }
 };
 
@@ -288,6 +292,7 @@ struct State : base::Uncopied {
   std::uint32_t unlocked = 0;    ///< transactions that have given up the lock and will take it again, whatever they do meanwhile
   base::Vector<HostPartInUse> host_uses;  ///< with a pin of its memory for each
   std::uint64_t ended_host_uses = 0;     ///< how many have ended
+  std::uint32_t copies_that_pin = 0;     ///< copies to pageable memory under way, each of which pins an array
   Flights flights;               ///< transfers and page-locking under way on host pages
   std::unique_ptr<HostPages> pages;
   base::Vector<Memory*> listed;  ///< arrays that any launch of other code may use

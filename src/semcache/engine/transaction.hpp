@@ -86,6 +86,7 @@ class Transactions : Parts {
   void give_back_memory(Transaction& transaction) noexcept;
 
   mutable std::mutex mutex_;
+  mutable std::atomic<std::uint32_t> waiters_{0};         ///< threads that wait for the lock
   mutable std::atomic<std::uint32_t> faults_at_lock_{0};  ///< threads that serve a fault and wait for the lock
 };
 
@@ -120,7 +121,7 @@ class Transaction : base::Uncopied {
   [[nodiscard]] Obstacle try_run(const Attempt& attempt, base::Patience& patience) {
     for (;;) {
       const Obstacle o = attempt();
-      if (!o || patience.over()) return o;
+      if (!o || (o.kind != Obstacle::Kind::turn && patience.over())) return o;
       const bool perhaps_never_ends = o.kind == Obstacle::Kind::launches || o.kind == Obstacle::Kind::work;
       wait(perhaps_never_ends ? Obstacle::moment() : o);
     }
@@ -168,6 +169,8 @@ class Transaction : base::Uncopied {
 
 inline void Transactions::take_in_turn(std::unique_lock<std::mutex>& lock) const {
   const bool serves = here().served_address != nullptr;
+  waiters_.fetch_add(1, std::memory_order_relaxed);
+  const base::AtEnd has_it([this] { waiters_.fetch_sub(1, std::memory_order_relaxed); });
   if (serves) faults_at_lock_.fetch_add(1, std::memory_order_relaxed);
   // Whoever has the lock gives it up without the help of other threads, so this wait is as long as that of the fault.
   while (!serves && faults_at_lock_.load(std::memory_order_relaxed) != 0) timeline::wait_a_moment();

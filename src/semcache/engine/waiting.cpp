@@ -49,7 +49,10 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
     case Obstacle::Kind::moment:
       return t.unlocked(timeline::wait_a_moment);
     case Obstacle::Kind::turn:
-      return t.unlocked([] {});
+      // A thread that sleeps at the lock has to wake up first.
+      return t.unlocked([this] {
+        if (waiters_.load(std::memory_order_relaxed) > 0) timeline::wait_a_moment();
+      });
     case Obstacle::Kind::events:
       // Other threads may record some before this one does.
       return t.unlocked([&] { keep_idle_events(o.range.end + timeline::max_queues); });

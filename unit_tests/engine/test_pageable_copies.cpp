@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <thread>
+#include <vector>
+
+/// Copies between arrays on a GPU and ordinary memory of the program's, which are made without the engine's lock.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+
+char stream;
+constexpr std::uint64_t page = 4096;
+
+TEST(PageableCopies, SmallOnesUseTheSameStagingMemory) {
+  Program p;
+  Memory& d = p.on_device(page);
+  const std::vector<std::byte> source(64, std::byte{7});
+  for (int i = 0; i < 200; ++i) p.engine().copies.copy(d.address, source.data(), source.size());
+  EXPECT_LE(p.engine().state().flights.size(), 1u);
+  EXPECT_LE(p.device().staging_bytes(), 2 * page);
+  EXPECT_EQ(p.device_content(&stream, d)[63], std::byte{7});
+}
+
+TEST(PageableCopies, LargeOnesAndColumnsArriveWhole) {
+  Program::Options o = Program::defaults();
+  o.device.arena_bytes = o.engine.device_memory_bytes = 128u << 20;
+  Program p(o);
+  Memory& d = p.on_device((9u << 20) + 100);
+  std::vector<std::byte> source(d.bytes);
+  for (std::uint64_t i = 0; i < d.bytes; ++i) source[i] = Machine::mix(3, i);
+  const Counters before = p.counters();
+  p.engine().copies.copy(d.address, source.data(), d.bytes);
+  std::memset(source.data(), 0, source.size());  // the program may change the source behind the call
+  p.expect_device(d, 3);
+  EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, d.bytes);
+  std::vector<std::byte> target(d.bytes);
+  p.engine().copies.copy(target.data(), d.address, d.bytes);
+  for (std::uint64_t i = 0; i < d.bytes; ++i) ASSERT_EQ(target[i], Machine::mix(3, i)) << i;
+  EXPECT_EQ(p.counters().d2h.bytes - before.d2h.bytes, d.bytes);
+  // Columns far apart: what is staged at once is their bytes, not the memory from the first to the last one.
+  const std::uint64_t pitch = 128 * 1024, width = 96 * 1024, columns = 65;
+  const std::uint64_t transfers = p.counters().h2d.count;
+  p.engine().copies.copy(d.address, target.data(), {width, columns, pitch, pitch});
+  EXPECT_EQ(p.counters().h2d.count - transfers, 2u) << "6 MiB in pieces of 4";
+}
+
+/// Launches of which nobody can tell what they use count as writes of every array. A series of them without end keeps a copy waiting for one of them.
+TEST(PageableCopies, UnknownLaunchesWithoutEndDoNotKeepACopyWaiting) {
+  Program::Options o = Program::defaults();
+  o.engine.patience = std::chrono::seconds(0);  // launches let a waiting thread go first, which is this one
+  Program p(o);
+  Memory& d = p.on_device(page);
+  p.kernel_write(&stream, d, d.all(), 1);
+  (void)p.queue(&stream);
+  const auto launch = [&] {
+    const engine::Operand operand{&d, false};
+    const engine::QueueIndex q = p.queue(&stream);
+    (void)p.engine().launches.begin_launch(q, &operand, 1);
+    p.device().launch(&stream, Machine::touches({operand}), [] {});
+    p.engine().launches.end_launch(q, &operand, 1);
+  };
+  int launches = 0;
+  const std::function<void()> one_more = [&] {
+    if (++launches > 20) return;
+    launch();
+    p.when_unlocked(one_more);
+  };
+  launch();
+  p.when_unlocked(one_more);
+  std::vector<std::byte> target(page);
+  p.engine().copies.copy(target.data(), d.address, page);
+  p.when_unlocked(nullptr);
+  Program::expect(target, d.all(), 1, "ordinary memory");
+  EXPECT_LE(launches, 6);
+}
+
+/// An array that is being copied to ordinary memory cannot leave the device. Whoever needs the room waits for the copy's end.
+TEST(PageableCopies, WhoNeedsTheRoomWaits) {
+  Program::Options o = Program::defaults();
+  o.device.granularity_bytes = page;
+  o.engine.device_memory_bytes = 4 * page;
+  Program p(o);
+  Memory& copied = p.on_device(page);
+  p.kernel_write(&stream, copied, copied.all(), 1);
+  std::vector<Memory*> others;
+  for (int i = 0; i < 3; ++i) others.push_back(&p.on_device(page));
+  std::vector<std::byte> target(page);
+  std::future<void> other;
+  p.device().slow = [&](const char* what) {
+    if (std::strcmp(what, "a copy of pageable memory") != 0 || other.valid()) return;
+    other = std::async(std::launch::async, [&] {
+      // As inside a call of the driver, where nobody waits for launches, because these may wait for this thread.
+      base::Patience patience(std::chrono::seconds(60));
+      engine::here().in_driver_call = &patience;
+      const base::AtEnd outside([] { engine::here().in_driver_call = nullptr; });
+      const engine::QueueIndex q = p.queue(&stream);
+      std::vector<engine::Operand> operands;
+      for (Memory* m : others) operands.push_back({m, true});
+      (void)p.engine().launches.begin_launch(q, operands.data(), operands.size());
+      p.engine().launches.end_launch(q, operands.data(), operands.size());
+    });
+    EXPECT_EQ(other.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  };
+  p.engine().copies.copy(target.data(), copied.address, page);
+  p.device().slow = nullptr;
+  ASSERT_TRUE(other.valid());
+  EXPECT_NO_THROW(other.get());
+  Program::expect(target, copied.all(), 1, "ordinary memory");
+  p.expect_device(copied, 1);
+}
+
+/// What others want of the destination is saved once, before its first byte is overwritten (I9).
+TEST(PageableCopies, SaveWhatOthersWantAtOnce) {
+  Program::Options o = Program::defaults();
+  o.device.arena_bytes = o.engine.device_memory_bytes = 64u << 20;
+  Program p(o);
+  Memory& d = p.on_device(9u << 20);
+  Memory& wants = p.on_device(d.bytes);
+  p.kernel_write(&stream, d, d.all(), 1);
+  p.copy(wants, d);
+  const std::vector<std::byte> source(d.bytes, std::byte{9});
+  const Counters before = p.counters();
+  p.engine().copies.copy(d.address, source.data(), d.bytes);
+  EXPECT_EQ(p.counters().saved_device.count - before.saved_device.count, 1u);
+  EXPECT_EQ(p.counters().saved_device.bytes - before.saved_device.bytes, d.bytes);
+  p.expect_device(wants, 1);
+}
+
+}  // namespace
+}  // namespace semcache::fakes
