@@ -621,7 +621,22 @@ def gemm_chain(c):
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, memory_attacks, row_swaps, late, all_routines, large_operands, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, first_calls, many_matrices, no_host_blas, linked, openmp, streams, kept_blocks, own_new, processes,
+def call_cost(c):
+    """Operands come to the device once, whatever the number of rounds; there the program states no times of an emulated device."""
+    with tempfile.TemporaryDirectory() as folder:
+        report, semcache_report = pathlib.Path(folder, "cost.json"), pathlib.Path(folder, "semcache.json")
+        done = run([c.programs, "--n", "64", "--matrices", "3", "--calls", "20", "--rounds", "4", "--report", str(report), "--semcache-report",
+                    str(semcache_report)], environment={"SEMCACHE_DEVICE": "emulated"})
+        c.expect("status, stderr", (done[1], done[3]), (0, ""))
+        c.expect("figures", json.loads(report.read_text()),
+                 {"program": "blas_call_cost", "device": "emulated", "n": 64, "matrices": 3, "calls": 20, "rounds": 4})
+        semcache = json.loads(semcache_report.read_text())
+    calls = {call["what"]: call["count"] for call in semcache["library_calls"]}
+    c.expect("calls", calls, {ON_DEVICE: 3 + 1 + 4 * (20 + 1)})
+    c.expect("h2d bytes", semcache["total"]["h2d"]["bytes"], 2 * (3 + 1) * 64 * 64 * 8)
+
+
+CASES = [call_cost, attacks, memory_attacks, row_swaps, late, all_routines, large_operands, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, first_calls, many_matrices, no_host_blas, linked, openmp, streams, kept_blocks, own_new, processes,
          reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, mpi, mpi_late, signals, gemm_chain]
 
 
