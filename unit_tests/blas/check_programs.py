@@ -176,6 +176,9 @@ def passes_through(c):
     product = "import numpy\na = numpy.arange(512 * 512.).reshape(512, 512)\nprint((a @ a[0])[5])"
     c.same([PYTHON, "-c", product], options=["--emulate", "--offload=always", "--memory=1M"],
            calls={"BLAS dgemv on the host: the operands do not fit the device (SEMCACHE_DEVICE_MEMORY)": 1})
+    # Pieces would be too many to pay.
+    c.script("chain.py", options=["--emulate", "--offload=always", "--memory=64K"],
+             calls={"BLAS dgemm on the host: the operands do not fit the device (SEMCACHE_DEVICE_MEMORY)": 3})
 
 
 def large_operands(c):

@@ -4,7 +4,6 @@
 
 #include "call.hpp"
 
-#include <semcache/base/error.hpp>
 #include <semcache/tasks/tasks.hpp>
 
 #include <algorithm>
@@ -22,9 +21,6 @@ policy::Memory memory_of(std::uint32_t device) { return {runtime::device_budget(
 
 /// With more pieces the host is faster.
 constexpr double most_tasks = 20000;
-[[noreturn]] void refuse(std::uint32_t device) {
-  throw OutOfMemory("a BLAS call cannot be cut for the memory of the device", 0, memory_of(device).budget);
-}
 
 /// A product is cut as those of packages/linalg are.
 std::vector<Task> cut_product(const Call& call, std::uint32_t device) {
@@ -36,7 +32,7 @@ std::vector<Task> cut_product(const Call& call, std::uint32_t device) {
   constexpr std::uint64_t least_columns = 512, most_pieces = 16;
   const std::size_t pieces = std::clamp<std::uint64_t>(product.n / least_columns, 1, most_pieces);
   const policy::Blocking blocking = policy::blocking_that_fits(product, pieces, memory_of(device), result.element_bytes);
-  if (static_cast<double>(blocking.rows) * static_cast<double>(blocking.columns) * static_cast<double>(blocking.terms) > most_tasks) refuse(device);
+  if (static_cast<double>(blocking.rows) * static_cast<double>(blocking.columns) * static_cast<double>(blocking.terms) > most_tasks) return {};
   return policy::cut(product, {}, {device}, {blocking}, 2);
 }
 
@@ -51,7 +47,7 @@ std::vector<Task> cut_along(Size size, const Call& call, std::uint32_t device) {
   // Room for the operands of three pieces, of which the part that stays is needed once.
   const std::uint64_t room = policy::bytes_of_task(memory_of(device)) * 3;
   const std::uint64_t most = room > stays && count > 0 ? (room - stays) / 3 / (passes / count + 1) : 0;
-  if (most == 0 || static_cast<double>(count) / static_cast<double>(most) > most_tasks) refuse(device);
+  if (most == 0 || static_cast<double>(count) / static_cast<double>(most) > most_tasks) return {};
   std::vector<Task> tasks;
   std::uint32_t lane = 0;
   for (const Run& r : policy::cut_to_fit({0, count}, most)) {
@@ -71,13 +67,14 @@ std::vector<Task> cut_along(Size size, const Call& call, std::uint32_t device) {
   return tasks;
 }
 
+/// @return none where the call cannot be cut, or not enough
 std::vector<Task> cut(const Call& call, std::uint32_t device) {
   const auto may = [&](Size size) { return call.cut.size(size) > 0; };
   if (may(Size::rows) && may(Size::columns)) return cut_product(call, device);
   for (const Size size : {Size::columns, Size::rows, Size::terms}) {
     if (may(size)) return cut_along(size, call, device);
   }
-  refuse(device);
+  return {};
 }
 
 /// What the routine's arguments are for a task.
@@ -112,10 +109,12 @@ bool fit_together(const Call& call, std::uint32_t device) {
   return bytes <= memory.budget;
 }
 
-void compute_in_pieces(const Call& call, const Routines& routines, const std::array<tasks::Matrix, most_operands>& operands, std::uint32_t device,
+bool compute_in_pieces(const Call& call, const Routines& routines, const std::array<tasks::Matrix, most_operands>& operands, std::uint32_t device,
                        std::size_t& done) {
+  const std::vector<Task> list = cut(call, device);
+  if (list.empty()) return false;
   const base::AtEnd restored([&] { routines.take(nullptr); });
-  tasks::run(cut(call, device), {operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(call.count)},
+  tasks::run(list, {operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(call.count)},
              [&](const runtime::Stream& stream, const Task& task, const tasks::Operand* parts) {
                const Piece piece = piece_of(call, task, parts);
                std::array<const void*, most_operands> at{};
@@ -125,6 +124,7 @@ void compute_in_pieces(const Call& call, const Routines& routines, const std::ar
                else routines.on_gpu(stream, at.data());
                ++done;
              });
+  return true;
 }
 
 }  // namespace semcache::blas

@@ -52,8 +52,9 @@ struct Piece {
 /// Computes a call in pieces that fit the device, so that the operands pass through its memory.
 /// @param operands  those of the call, each in an array or in adopted memory
 /// @param done      becomes how many pieces have been computed, also where this throws
-/// @throws OutOfMemory  the call cannot be cut, or not enough for this device; DeviceError
-void compute_in_pieces(const Call& call, const Routines& routines, const std::array<tasks::Matrix, most_operands>& operands, std::uint32_t device,
+/// @return false if the call cannot be cut, or not enough for this device; nothing has been computed then
+/// @throws OutOfMemory, DeviceError and others
+[[nodiscard]] bool compute_in_pieces(const Call& call, const Routines& routines, const std::array<tasks::Matrix, most_operands>& operands, std::uint32_t device,
                        std::size_t& done);
 
 }  // namespace semcache::blas

@@ -203,7 +203,7 @@ Verdict Places::compute(const Routines& routines) {
   }
   std::size_t pieces = 0;
   if (in_pieces) try {
-    compute_in_pieces(call_, routines, matrices, device, pieces);
+    if (!compute_in_pieces(call_, routines, matrices, device, pieces)) return Verdict::no_memory;
   } catch (const std::exception& e) {
     if (pieces > 0) refuse_added_twice(e.what());
     throw;

@@ -21,7 +21,7 @@ class Places {
 
   /// Brings the operands to a device, has `routines` compute there, and lets the program see the results.
   /// @throws OutOfMemory, DeviceError and others; the operands have the content that they had, or can be computed anew by the host
-  /// @return `on_device` or `in_pieces`
+  /// @return `on_device`, `in_pieces`, or `no_memory` if nothing has been computed
   Verdict compute(const Routines& routines);
 
  private:
