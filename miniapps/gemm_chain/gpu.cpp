@@ -73,7 +73,8 @@ class CudaGpu : public Gpu {
   void gemm(std::int64_t n, std::int64_t columns, const double* left, const double* right, double* to, int lane) override {
     const double one = 1, zero = 0;
     const int size = static_cast<int>(n), wide = static_cast<int>(columns);
-    expect(set_stream_(handle_, streams_[lane]), "cublasSetStream");
+    if (lane != lane_of_handle_) expect(set_stream_(handle_, streams_[lane]), "cublasSetStream");
+    lane_of_handle_ = lane;
     expect(gemm_(handle_, 0, 0, size, wide, size, &one, left, size, right, size, &zero, to, size), "cublasDgemm");
   }
   void follow(int lane, int other) override {
@@ -123,6 +124,7 @@ class CudaGpu : public Gpu {
   void* streams_[lanes] = {};
   void* events_[lanes] = {};
   void* handle_ = nullptr;
+  int lane_of_handle_ = -1;
 };
 
 }  // namespace

@@ -518,6 +518,7 @@ void cblas_zhpr2(CBLAS_ORDER order, CBLAS_UPLO uplo, blas_int n, value alpha, co
                          b<k * n> transposed if transb != 'N' leading ldb unless alpha == 0 || k == 0, c<m * n> leading ldc unless beta == 0
 #pragma semcache outputs: c; work 2 * m * n * max(k, 1)
 #pragma semcache GPUMethod cublas*_v2; ParameterMatch <transa, transb, m, n, (alpha == 0 ? 0 : k), alpha, a, lda, b, ldb, beta, c, ldc>
+#pragma semcache pieces: rows m, columns n, terms k of beta
 void dgemm_(const char* transa, const char* transb, const blas_int* m, const blas_int* n, const blas_int* k, const scalar* alpha, const scalar* a,
             const blas_int* lda, const scalar* b, const blas_int* ldb, const scalar* beta, scalar* c, const blas_int* ldc);
 #pragma semcache alike dgemm_
@@ -533,6 +534,7 @@ void cblas_dgemm(CBLAS_ORDER order, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE tran
 #pragma semcache inputs: a<ka * ka> leading lda triangle uplo, b<m * n> leading ldb, c<m * n> leading ldc unless beta == 0
 #pragma semcache outputs: c; work 2 * m * n * ka
 #pragma semcache GPUMethod cublas*_v2
+#pragma semcache pieces: columns n if side == 'L', rows m if side == 'R'
 void dsymm_(const char* side, const char* uplo, const blas_int* m, const blas_int* n, const scalar* alpha, const scalar* a, const blas_int* lda,
             const scalar* b, const blas_int* ldb, const scalar* beta, scalar* c, const blas_int* ldc);
 #pragma semcache alike dsymm_
@@ -548,6 +550,7 @@ void cblas_dsymm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO uplo, blas_int m
 #pragma semcache inputs: a<ka * ka> leading lda triangle uplo, b<m * n> leading ldb, c<m * n> leading ldc unless beta == 0
 #pragma semcache outputs: c; work 2 * m * n * ka
 #pragma semcache GPUMethod cublas*_v2
+#pragma semcache pieces: columns n if side == 'L', rows m if side == 'R'
 void zhemm_(const char* side, const char* uplo, const blas_int* m, const blas_int* n, const scalar* alpha, const scalar* a, const blas_int* lda,
             const scalar* b, const blas_int* ldb, const scalar* beta, scalar* c, const blas_int* ldc);
 #pragma semcache alike zhemm_
@@ -562,6 +565,7 @@ void cblas_zhemm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO uplo, blas_int m
 #pragma semcache inputs: a<n * k> transposed if trans != 'N' leading lda, c<n * n> leading ldc triangle uplo unless beta == 0
 #pragma semcache outputs: c; work n * n * k
 #pragma semcache GPUMethod cublas*_v2
+#pragma semcache pieces: terms k of beta
 void dsyrk_(const char* uplo, const char* trans, const blas_int* n, const blas_int* k, const scalar* alpha, const scalar* a, const blas_int* lda,
             const scalar* beta, scalar* c, const blas_int* ldc);
 #pragma semcache alike dsyrk_
@@ -578,6 +582,7 @@ void cblas_dsyrk(CBLAS_ORDER order, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, blas
 #pragma semcache inputs: a<n * k> transposed if trans != 'N' leading lda, c<n * n> leading ldc triangle uplo unless beta == 0
 #pragma semcache outputs: c; work n * n * k
 #pragma semcache GPUMethod cublas*_v2
+#pragma semcache pieces: terms k of beta
 void zherk_(const char* uplo, const char* trans, const blas_int* n, const blas_int* k, const real* alpha, const scalar* a, const blas_int* lda,
             const real* beta, scalar* c, const blas_int* ldc);
 #pragma semcache alike zherk_
@@ -593,6 +598,7 @@ void cblas_zherk(CBLAS_ORDER order, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, blas
                          c<n * n> leading ldc triangle uplo unless beta == 0
 #pragma semcache outputs: c; work 2 * n * n * k
 #pragma semcache GPUMethod cublas*_v2
+#pragma semcache pieces: terms k of beta
 void dsyr2k_(const char* uplo, const char* trans, const blas_int* n, const blas_int* k, const scalar* alpha, const scalar* a, const blas_int* lda,
              const scalar* b, const blas_int* ldb, const scalar* beta, scalar* c, const blas_int* ldc);
 #pragma semcache alike dsyr2k_
@@ -610,6 +616,7 @@ void cblas_dsyr2k(CBLAS_ORDER order, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, bla
                          c<n * n> leading ldc triangle uplo unless beta == 0
 #pragma semcache outputs: c; work 2 * n * n * k
 #pragma semcache GPUMethod cublas*_v2
+#pragma semcache pieces: terms k of beta
 void zher2k_(const char* uplo, const char* trans, const blas_int* n, const blas_int* k, const scalar* alpha, const scalar* a, const blas_int* lda,
              const scalar* b, const blas_int* ldb, const real* beta, scalar* c, const blas_int* ldc);
 #pragma semcache alike zher2k_
@@ -624,6 +631,7 @@ void cblas_zher2k(CBLAS_ORDER order, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, bla
 #pragma semcache let ka = side == 'L' ? m : n
 #pragma semcache inputs: a<ka * ka> leading lda triangle uplo, b<m * n> leading ldb; outputs: b; work m * n * ka
 #pragma semcache GPUMethod cublas*_v2; ParameterMatch <side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, b, ldb>
+#pragma semcache pieces: columns n if side == 'L', rows m if side == 'R'
 void dtrmm_(const char* side, const char* uplo, const char* transa, const char* diag, const blas_int* m, const blas_int* n, const scalar* alpha,
             const scalar* a, const blas_int* lda, scalar* b, const blas_int* ldb);
 #pragma semcache alike dtrmm_
@@ -638,6 +646,7 @@ void cblas_dtrmm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRAN
 #pragma semcache let ka = side == 'L' ? m : n
 #pragma semcache inputs: a<ka * ka> leading lda triangle uplo, b<m * n> leading ldb; outputs: b; work m * n * ka
 #pragma semcache GPUMethod cublas*_v2
+#pragma semcache pieces: columns n if side == 'L', rows m if side == 'R'
 void dtrsm_(const char* side, const char* uplo, const char* transa, const char* diag, const blas_int* m, const blas_int* n, const scalar* alpha,
             const scalar* a, const blas_int* lda, scalar* b, const blas_int* ldb);
 #pragma semcache alike dtrsm_

@@ -19,6 +19,8 @@ HERE = pathlib.Path(__file__).parent
 PYTHON = "/usr/bin/python3"  # of the distribution, which has NumPy
 MIB = 1 << 20
 ON_DEVICE = "BLAS dgemm on the device"
+IN_PIECES = " on the device, in pieces: the operands together exceed its memory"
+OF_LEVEL_3 = set("dgemm zgemm dsymm zsymm zhemm dsyrk zsyrk zherk dsyr2k zsyr2k zher2k dtrmm ztrmm dtrsm ztrsm".split())
 # When it is imported, NumPy computes a product of two numbers with themselves.
 OF_NUMPY_ITSELF, BYTES_OF_NUMPY_ITSELF = "BLAS sdot", 2 * 8
 
@@ -171,8 +173,35 @@ def passes_through(c):
     c.script("chain.py", options=["--emulate", "--offload=never"], calls={"BLAS dgemm on the host: SEMCACHE_BLAS_OFFLOAD=never": 3}, h2d=0)
     c.script("chain.py", "40", options=["--emulate"],
              calls={"BLAS dgemm on the host: too little work for the bytes that are missing on the device": 3}, h2d=0)
-    c.script("chain.py", options=["--emulate", "--offload=always", "--memory=1M"],
+    product = "import numpy\na = numpy.arange(512 * 512.).reshape(512, 512)\nprint((a @ a[0])[5])"
+    c.same([PYTHON, "-c", product], options=["--emulate", "--offload=always", "--memory=1M"],
+           calls={"BLAS dgemv on the host: the operands do not fit the device (SEMCACHE_DEVICE_MEMORY)": 1})
+    # Pieces would be too many to pay.
+    c.script("chain.py", options=["--emulate", "--offload=always", "--memory=64K"],
              calls={"BLAS dgemm on the host: the operands do not fit the device (SEMCACHE_DEVICE_MEMORY)": 3})
+
+
+def large_operands(c):
+    """Operands that the device's memory does not hold together pass through it in pieces."""
+    # Half of a product's three matrices. Each of the three results comes home once: it makes room for what follows, or the script reads it.
+    c.script("chain.py", options=["--emulate", "--offload=always", "--memory=3M"], h2d=18 * MIB + BYTES_OF_NUMPY_ITSELF, d2h=6 * MIB,
+             calls={"BLAS dgemm" + IN_PIECES: 3})
+    for kind in "blocks", "mappings":
+        for memory in "2M", "4M":
+            command = [PYTHON, "-B", str(HERE / "large_operands.py"), kind]
+            plain, status, _, _ = run(command)
+            c.expect("status without semcache-run", status, 0)
+            out, status, report, errors = run(command, ["--emulate", "--offload=always", "--malloc=4096", f"--memory={memory}"],
+                                              {"SEMCACHE_BLAS_GUARD": "4"}, c.runner)
+            print(f"  large_operands.py {kind}, {memory}")
+            c.expect("status", (status, errors), (0, ""))
+            c.expect("output", out.splitlines(), plain.splitlines())
+            calls = {call["what"] for call in report["library_calls"]}
+            in_pieces = {what.split()[1] for what in calls if what.endswith(IN_PIECES)}
+            if memory == "2M":
+                c.expect("routines in pieces", in_pieces, OF_LEVEL_3)
+            if kind == "blocks":
+                c.expect("calls on the host", {what for what in calls if "on the host" in what}, set())
 
 
 def no_blas(c):
@@ -595,7 +624,22 @@ def gemm_chain(c):
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
 
-CASES = [attacks, memory_attacks, row_swaps, late, all_routines, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, first_calls, many_matrices, no_host_blas, linked, openmp, streams, kept_blocks, own_new, processes,
+def call_cost(c):
+    """Operands come to the device once, whatever the number of rounds; there the program states no times of an emulated device."""
+    with tempfile.TemporaryDirectory() as folder:
+        report, semcache_report = pathlib.Path(folder, "cost.json"), pathlib.Path(folder, "semcache.json")
+        done = run([c.programs, "--n", "64", "--matrices", "3", "--calls", "20", "--rounds", "4", "--report", str(report), "--semcache-report",
+                    str(semcache_report)], environment={"SEMCACHE_DEVICE": "emulated"})
+        c.expect("status, stderr", (done[1], done[3]), (0, ""))
+        c.expect("figures", json.loads(report.read_text()),
+                 {"program": "blas_call_cost", "device": "emulated", "n": 64, "matrices": 3, "calls": 20, "rounds": 4})
+        semcache = json.loads(semcache_report.read_text())
+    calls = {call["what"]: call["count"] for call in semcache["library_calls"]}
+    c.expect("calls", calls, {ON_DEVICE: 3 + 1 + 4 * (20 + 1)})
+    c.expect("h2d bytes", semcache["total"]["h2d"]["bytes"], 2 * (3 + 1) * 64 * 64 * 8)
+
+
+CASES = [call_cost, attacks, memory_attacks, row_swaps, late, all_routines, large_operands, numpy_chain, numpy_uses, octave, r, hpcc, passes_through, no_blas, memory, in_place, arguments, first_calls, many_matrices, no_host_blas, linked, openmp, streams, kept_blocks, own_new, processes,
          reference_tests_s, reference_tests_d, reference_tests_c, reference_tests_z, routines, as_cublas, symbols, libraries, wide, automatic, mpi, mpi_late, signals, gemm_chain]
 
 

@@ -48,7 +48,7 @@ class Messages(unittest.TestCase):
     def test_unknown_word(self):
         self.expect("scale.h:3:18: 'input': is no word of an annotation; these are: library, include, file, type, integer, names, fortran, letters, "
                     "alike, precisions, let, inputs, outputs, scalars, as_is, result, returns, requires, nothing, where, pass_through, work, GPUMethod, "
-                    "ParameterMatch, forward, reverse", first="input: a<m * n>; outputs: b<m>; GPUMethod gpu_scale")
+                    "ParameterMatch, forward, reverse, pieces", first="input: a<m * n>; outputs: b<m>; GPUMethod gpu_scale")
 
     def test_unknown_parameter(self):
         self.expect("scale.h:3:32: 'k': there is no such name; scale has uplo, m, n, factor, a, lda, b",
@@ -56,6 +56,19 @@ class Messages(unittest.TestCase):
 
     def test_operand_that_is_no_pointer(self):
         self.expect("scale.h:3:26: 'factor': is no pointer, and so cannot be an operand", first="inputs: factor<m>; outputs: b<m>; GPUMethod gpu_scale")
+
+    def test_pieces(self):
+        right = "inputs: a<m * n> leading lda; outputs: b<m>; GPUMethod gpu_scale; "
+        self.expect_at("'planes': is nothing that a call is cut by; these are: rows, columns, terms", first=right + "pieces: @planes m")
+        self.expect_at("'rows': stands twice for this function; one of them is enough", first=right + "pieces: rows m, @rows n")
+        self.expect_at("'uplo': is no number, and so no size that could be cut", first=right + "pieces: rows @uplo")
+        self.expect_at("'m': is no coefficient", first=right + "pieces: terms n of @m")
+        self.expect_at("'m': cannot be cut, because b has no leading dimension that is a parameter", first=right + "pieces: rows @m")
+        transformed = "inputs: a<m * n> leading lda; outputs: b<m * n> leading lda; GPUMethod gpu_scale; "
+        self.expect_at("'m': cannot be cut, because b is transformed", first=transformed + "reverse b<m>: back(m); pieces: rows @m")
+        self.expect_at("'m': is cut together with other sizes, which is only possible for a product of two matrices",
+                       first=transformed + "pieces: rows @m, columns n")
+        self.assertEqual((0, ""), self.message(first=transformed + "pieces: rows m if uplo == 'U', columns n if uplo == 'L'"))
 
     def test_output_that_is_const(self):
         self.expect("scale.h:3:62: 'a': cannot be an output: the declaration says const", first="inputs: b<m>; GPUMethod gpu_scale; outputs: a<m>")

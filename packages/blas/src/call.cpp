@@ -68,8 +68,7 @@ Verdict verdict_of(const Places& places, Facts& facts) {
 Verdict compute_on_device(Places& places, const Routines& routines) noexcept {
   const syscalls::Undisturbed undisturbed;  // two system calls, which small calls on the host are spared
   try {
-    places.compute(routines);
-    return Verdict::on_device;
+    return places.compute(routines);
   } catch (const OutOfMemory&) {
     return Verdict::no_memory;
   } catch (const std::exception& e) {
@@ -128,7 +127,7 @@ void carry_out(const Call& call, const Routines& routines) {
   uncancelled.reset();
   errno = error;
   if (verdict == Verdict::wrong_arguments) within_call = 0;  // the program's xerbla may leave by longjmp, or by an exception
-  if (verdict != Verdict::on_device) compute_on_host(call, routines, verdict);
+  if (verdict != Verdict::on_device && verdict != Verdict::in_pieces) compute_on_host(call, routines, verdict);
 }
 
 }  // namespace semcache::blas

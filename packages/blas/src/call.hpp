@@ -3,6 +3,7 @@
 #pragma once
 
 #include "operand.hpp"
+#include "pieces.hpp"
 #include "report.hpp"
 
 #include <semcache/runtime/runtime.hpp>
@@ -17,6 +18,7 @@ struct Call {
   std::size_t count = 0;
   std::array<const void*, most_operands> at{};  ///< the program's addresses
   Operands operands;                            ///< those that the call does not read are empty
+  Cut cut;                                      ///< how it can be computed in pieces
   Verdict refused = Verdict::on_device;  ///< what the wrapper has found already: wrong_arguments, nothing_to_compute, too_large, no_routine
 };
 
@@ -30,6 +32,8 @@ class Routines {
   virtual void on_gpu(const runtime::Stream& stream, const void* const* at) const = 0;
   /// Computes on an emulated device, whose addresses are the host's.
   virtual void on_emulated(const runtime::Stream&, const void* const* at) const { on_host(at); }
+  /// From now on these are the routines of a piece of the call; nullptr: of the whole call again. Only calls that can be cut have pieces.
+  virtual void take(const Piece*) const {}
 
  protected:
   ~Routines() = default;

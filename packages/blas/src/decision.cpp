@@ -9,6 +9,7 @@ namespace semcache::blas {
 const char* text_of(Verdict verdict) noexcept {
   switch (verdict) {
     case Verdict::on_device: return "on the device";
+    case Verdict::in_pieces: return "on the device, in pieces: the operands together exceed its memory";
     case Verdict::off: return "on the host: SEMCACHE_BLAS_OFFLOAD=never";
     case Verdict::nothing_to_compute: return "on the host: nothing to compute";
     case Verdict::wrong_arguments: return "on the host: wrong arguments";

@@ -13,6 +13,7 @@ enum class Offload : std::uint8_t { automatic, always, never };  ///< SEMCACHE_B
 /// Where a call runs, and why. The texts of the report belong to these (`text_of`).
 enum class Verdict : std::uint8_t {
   on_device,          ///< asked for, or it pays
+  in_pieces,          ///< the same; the operands pass through the device's memory, which does not hold all of them
   off,                ///< SEMCACHE_BLAS_OFFLOAD=never
   nothing_to_compute, ///< a size is zero, or an operand is a null pointer
   wrong_arguments,    ///< the host's library tells the program (xerbla)
@@ -28,7 +29,7 @@ enum class Verdict : std::uint8_t {
   in_child,           ///< of a fork
   own_semcache,       ///< the program contains SemCache itself
 };
-inline constexpr std::size_t verdicts = 15;
+inline constexpr std::size_t verdicts = 16;
 
 /// Returns the words of the report: "on the host: too little work".
 [[nodiscard]] const char* text_of(Verdict verdict) noexcept;

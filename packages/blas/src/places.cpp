@@ -145,7 +145,7 @@ bool Places::are_adopted(const std::array<How, most_operands>& how) const noexce
   return true;
 }
 
-void Places::compute(const Routines& routines) {
+Verdict Places::compute(const Routines& routines) {
   constexpr std::uint32_t device = 0;
   std::array<How, most_operands> how{};
   std::optional<DeviceUse> use;
@@ -177,6 +177,7 @@ void Places::compute(const Routines& routines) {
   std::vector<runtime::LibraryUse> uses;
   std::array<const void*, most_operands> at{};
   tiles.reserve(call_.count);
+  const bool in_pieces = !fit_together(call_, device);
   for (std::size_t i = 0; i < call_.count; ++i) {
     const Operand& o = call_.operands[i];
     if (o.empty()) continue;
@@ -185,7 +186,8 @@ void Places::compute(const Routines& routines) {
       sent[i] = std::make_unique<Sent>(o);
       if (o.mode != Access::overwrite) sent[i]->send();
       first = sent[i]->at();
-    } else if (first == o.address) {
+      matrices[i].data = first;
+    } else if (first == o.address && !in_pieces) {
       const auto [whole, bytes] = datum_of(i);
       tiles.emplace_back(whole, bytes, 1, 0, device);
       first = static_cast<const std::byte*>(tiles.back().data()) + (first - whole);
@@ -199,7 +201,13 @@ void Places::compute(const Routines& routines) {
       uses.push_back(use_of(o, first));
     }
   }
-  {
+  std::size_t pieces = 0;
+  if (in_pieces) try {
+    if (!compute_in_pieces(call_, routines, matrices, device, pieces)) return Verdict::no_memory;
+  } catch (const std::exception& e) {
+    if (pieces > 0) refuse_added_twice(e.what());
+    throw;
+  } else {
     const base::AtEnd noted([] { tasks::note_submitted(); });
     const runtime::Launch launch(stream.queue, uses.data(), uses.size());
     const runtime::OnDevice on(device);
@@ -215,17 +223,21 @@ void Places::compute(const Routines& routines) {
       if (sent[i] != nullptr && writes(call_.operands[i].mode)) sent[i]->bring_back();
     }
   } catch (const std::exception& e) {
-    // The host computes anew what the call overwrites. Where it adds to the result, some of that has been added already.
-    for (const Operand& o : call_.operands) {
-      if (o.mode != Access::read_write || o.empty()) continue;
-      base::fatal("a BLAS call has computed on the device, and its result at %p cannot come home: %s. With SEMCACHE_BLAS_OFFLOAD=never "
-                  "all calls stay on the host", o.address, e.what());
-    }
+    refuse_added_twice(e.what());
     throw;
   }
   for (std::size_t i = 0; i < call_.count; ++i) {
     if (!writes(call_.operands[i].mode) || call_.operands[i].empty() || how[i] != How::block) continue;
     if (!blocks_[i]->written_by_device) blocks::was_written(blocks_[i]->address);
+  }
+  return in_pieces ? Verdict::in_pieces : Verdict::on_device;
+}
+
+void Places::refuse_added_twice(const char* why) const {
+  for (const Operand& o : call_.operands) {
+    if (o.mode != Access::read_write || o.empty()) continue;
+    base::fatal("a BLAS call has computed on the device, and its result at %p cannot come home: %s. With SEMCACHE_BLAS_OFFLOAD=never "
+                "all calls stay on the host", o.address, why);
   }
 }
 

@@ -21,9 +21,13 @@ class Places {
 
   /// Brings the operands to a device, has `routines` compute there, and lets the program see the results.
   /// @throws OutOfMemory, DeviceError and others; the operands have the content that they had, or can be computed anew by the host
-  void compute(const Routines& routines);
+  /// @return `on_device`, `in_pieces`, or `no_memory` if nothing has been computed
+  Verdict compute(const Routines& routines);
 
  private:
+  /// To be called where a call fails that has computed. The host computes anew what it overwrites. Where it adds to a result, some of that has been
+  /// added already: this ends the process.
+  void refuse_added_twice(const char* why) const;
   enum class How : std::uint8_t { sent, block, in_place };
   [[nodiscard]] How adopt(std::size_t operand) const;
   /// Is everything adopted still that `how` says is?

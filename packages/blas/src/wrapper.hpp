@@ -12,6 +12,7 @@
 #include <complex>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -38,6 +39,10 @@ class Value {
     T number;
     std::memcpy(&number, bytes_, sizeof number);
     return number;
+  }
+  void become_one() noexcept {
+    if (part_bytes_ == sizeof(float)) *this = parts_ == 2 ? Value(std::complex<float>(1)) : Value(1.0F);
+    else *this = parts_ == 2 ? Value(std::complex<double>(1)) : Value(1.0);
   }
   void conjugate() noexcept {
     if (parts_ != 2) return;
@@ -184,7 +189,16 @@ class Wrapped final : public Routines {
   Wrapped(A& arguments, Emulation emulation, OnGpu* gpu, const Host& host) noexcept
       : arguments_(&arguments), emulation_(emulation), on_gpu_(gpu), host_(&host),
         on_host_([](const void* h, const void* const* at) { (*static_cast<const Host*>(h))(at); }) {}
+  /// @param take  gives arguments of the call those of a piece; it outlives this object, too
+  template <class A, class Host, class Take>
+  Wrapped(A& arguments, Emulation emulation, OnGpu* gpu, const Host& host, const Take& take) noexcept : Wrapped(arguments, emulation, gpu, host) {
+    take_ = &take;
+    on_take_ = [](const void* t, const Piece* piece) { (*static_cast<const Take*>(t))(piece); };
+  }
   void on_host(const void* const* at) const override { on_host_(host_, at); }
+  void take(const Piece* piece) const override {
+    if (on_take_ != nullptr) on_take_(take_, piece);
+  }
   void on_gpu(const runtime::Stream& stream, const void* const* at) const override { on_gpu_(arguments_, stream, at); }
   void on_emulated(const runtime::Stream& stream, const void* const* at) const override {
     if (emulation_ == Emulation::by_host) on_host(at);
@@ -197,6 +211,8 @@ class Wrapped final : public Routines {
   OnGpu* on_gpu_;
   const void* host_;
   void (*on_host_)(const void* host, const void* const* at);
+  const void* take_ = nullptr;
+  void (*on_take_)(const void* take, const Piece* piece) = nullptr;
 };
 
 /// Counts a call that is passed on as it is. While it lives, the thread is in a routine.

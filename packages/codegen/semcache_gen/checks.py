@@ -26,6 +26,23 @@ def check_transformations(reader):
             raise AnnotationError(given[0].word, f"has no shape in its form: write {o.name}<elements>: ...")
 
 
+def check_pieces(reader):
+    """A piece's operands lie elsewhere, so their leading dimensions are others. Pieces along several sizes are those of a product of matrices."""
+    r = reader.routine
+    for piece in r.pieces:
+        for o in r.ordered:
+            if o.storage != "leading" or f"g.{o.step[2:]}" != o.step or not o.step[2:].isidentifier():
+                raise AnnotationError(piece.size, f"cannot be cut, because {o.name} has no leading dimension that is a parameter")
+            if o.forward or o.reverse:
+                raise AnnotationError(piece.size, f"cannot be cut, because {o.name} is transformed")
+    if len(r.pieces) < 2 or all(p.test for p in r.pieces):
+        return
+    sizes = {p.way: f"g.{p.size.text}" for p in r.pieces}
+    product = [(sizes.get(rows), sizes.get(columns)) for rows, columns in (("rows", "terms"), ("terms", "columns"), ("rows", "columns"))]
+    if len(sizes) != 3 or [o.shape[:2] for o in r.ordered] != product:
+        raise AnnotationError(r.pieces[0].size, "is cut together with other sizes, which is only possible for a product of two matrices")
+
+
 def check_alike(reader):
     """Compares the parameters with those of the first function, which they stand for."""
     main = reader.routine.main

@@ -10,7 +10,7 @@ from .model import CPLUSPLUS
 from .operands import OperandReader
 from .reserved import NAMES as RESERVED
 
-ONCE = ["precisions", "result", "returns", "work", "GPUMethod", "ParameterMatch"]
+ONCE = ["precisions", "result", "returns", "work", "GPUMethod", "ParameterMatch", "pieces"]
 
 
 class FunctionReader(OperandReader):
@@ -41,6 +41,7 @@ class FunctionReader(OperandReader):
         if self.is_main:
             checks.check_transformations(self)
             checks.check_outputs(self)
+            checks.check_pieces(self)
         else:
             checks.check_alike(self)
         if not self.routine.pass_through:

@@ -41,6 +41,7 @@ class Operand:
     type: Type
     rows: str = ""
     columns: str = ""  # "": a vector
+    shape: tuple = ()  # the same as they are written, and the condition under which they are exchanged
     words: dict = dataclasses.field(default_factory=dict)  # those behind the shape
     storage: str = ""  # "", leading, increment, packed
     step: str = ""  # the leading dimension or the increment
@@ -59,6 +60,16 @@ class Transformation:
     columns: str
     arguments: list
     word: object
+
+
+@dataclasses.dataclass
+class Piece:
+    """A size along which a call may be cut: the rows or the columns of its result, or the terms of its sums."""
+
+    way: str
+    size: object  # the parameter's word
+    test: str  # the condition; "": always
+    adds: str = ""  # the coefficient of what the result was, for terms
 
 
 @dataclasses.dataclass
@@ -89,6 +100,7 @@ class Routine:
     work: str = ""
     gpu: str = ""
     match: list = dataclasses.field(default_factory=list)
+    pieces: list = dataclasses.field(default_factory=list)
     scope: object = None
 
     @property

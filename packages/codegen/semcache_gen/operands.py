@@ -3,10 +3,11 @@
 """Statements about operands and other addresses: shapes, how they are stored, transformations."""
 from .errors import AnnotationError, Failure
 from .expressions import condition, dimension, number, whole_number
-from .model import Operand, Transformation
+from .model import Operand, Piece, Transformation
 
 MOST_OPERANDS = 6
 MOST_PARAMETERS = 8
+WAYS = ["rows", "columns", "terms"]  # to cut a call
 OF_MATRICES = ["leading", "transposed", "triangle", "band"]  # words behind a shape of two dimensions
 NOT_TOGETHER = [{"band", "transposed"}, {"band", "triangle"}, *({"packed", word} for word in OF_MATRICES)]
 
@@ -64,6 +65,7 @@ class OperandReader:
             raise AnnotationError(word, "has a shape already; name it only")
         if described:
             operand.rows, operand.columns = self.shape(s)
+            operand.shape = (operand.rows, operand.columns, "")
             self.storage(s, operand)
         return operand
 
@@ -101,6 +103,7 @@ class OperandReader:
                 s.expect("if")
                 test = condition(s, self.scope)
                 rows, columns = operand.rows, operand.columns
+                operand.shape = (rows, columns, test)
                 operand.rows, operand.columns = f"({test} ? {columns} : {rows})", f"({test} ? {rows} : {columns})"
             elif word.text == "triangle":
                 operand.triangle = self.letter(s)
@@ -146,6 +149,30 @@ class OperandReader:
     def read_as_is(self, s, _):
         s.expect(":")
         s.list(lambda: self.address(s, "an address that only the library's function uses"))
+
+    def read_pieces(self, s, _):
+        s.expect(":")
+        self.routine.pieces = s.list(lambda: self.piece(s))
+
+    def piece(self, s):
+        way = s.name("rows, columns or terms")
+        if way.text not in WAYS:
+            raise AnnotationError(way, f"is nothing that a call is cut by; these are: {', '.join(WAYS)}")
+        if any(p.way == way.text for p in self.routine.pieces):
+            raise AnnotationError(way, "stands twice for this function; one of them is enough")
+        size, adds = self.parameter_of_kind(s, "integer", "is no number, and so no size that could be cut"), ""
+        if way.text == "terms":
+            s.expect("of")
+            adds = self.parameter_of_kind(s, "value", "is no coefficient").text
+        found = Piece(way.text, size, condition(s, self.scope) if s.accept("if") else "", adds)
+        self.routine.pieces.append(found)
+        return found
+
+    def parameter_of_kind(self, s, kind, otherwise):
+        word = self.parameter(s, "a parameter")
+        if self.prototype.kinds.get(word.text) != kind:
+            raise AnnotationError(word, otherwise)
+        return word
 
     def read_forward(self, s, _):
         self.transformations(s, "forward")

@@ -9,7 +9,7 @@ from .model import CPLUSPLUS, Family, Library, Prototype, Routine, matches
 
 FILE_WORDS = ["library", "include", "file", "type", "integer", "names", "fortran", "letters"]
 FUNCTION_WORDS = ["alike", "precisions", "let", "inputs", "outputs", "scalars", "as_is", "result", "returns", "requires", "nothing", "where",
-                  "pass_through", "work", "GPUMethod", "ParameterMatch", "forward", "reverse"]
+                  "pass_through", "work", "GPUMethod", "ParameterMatch", "forward", "reverse", "pieces"]
 
 
 class Reader:

@@ -7,6 +7,7 @@ import re
 from .errors import Failure
 from .expressions import MADE
 from .model import CPLUSPLUS
+from .operands import WAYS
 
 TEMPLATES = pathlib.Path(__file__).parent / "templates"
 WIDTH = 148  # two less than the usual, for the line ends of macros
@@ -55,7 +56,8 @@ class SymbolTypes(Types):
 class PrototypeText:
     """The wrapper of one declaration, for all precisions and integers, and its symbols."""
 
-    def __init__(self, library, routine, prototype):
+    def __init__(self, library, routine, prototype, routine_text):
+        self.routine_text = routine_text
         self.library, self.routine, self.prototype = library, routine, prototype
         self.function, self.kinds = prototype.function, prototype.kinds
         self.types = Types(library)
@@ -100,13 +102,35 @@ class PrototypeText:
         for p in self.function.parameters:
             kind, t = self.kinds[p.name], p.type
             if kind == "value":
-                yield f"const {self.base_of_value(t)} {p.name}_copy = coefficient<{self.base_of_value(t)}>({p.name});"
+                yield f"{self.const(p)}{self.base_of_value(t)} {p.name}_copy = coefficient<{self.base_of_value(t)}>({p.name});"
             elif kind == "copied":
                 count = self.routine.copied[p.name]
                 yield f"{self.types.base(t)} {p.name}_copy[{count}];"
                 yield f"std::copy_n({p.name}, {count}, {p.name}_copy);"
             elif kind in ("letter", "integer") and t.pointer:
-                yield f"const {self.types.base(t)} {p.name}_copy = *{p.name};"
+                yield f"{self.const(p)}{self.types.base(t)} {p.name}_copy = *{p.name};"
+
+    def const(self, p):
+        """What pieces of the call have in another size can be changed."""
+        return "" if p.name in self.routine_text.of_pieces else "const "
+
+    @property
+    def back(self):
+        """Gives what pieces have in another size back to the host's arguments."""
+        swaps = [(test, [line.replace("g.", "part.") for line in reversed(lines) if self.is_swap_of_pieces(line)]) for test, lines in self.prototype.steps]
+        for test, lines in reversed(swaps):
+            yield from (f"if ({test}) {line}" for line in lines)
+        for p in self.function.parameters:
+            if p.name in self.routine_text.of_pieces:
+                copy = p.name + ("_copy" if p.type.pointer or self.kinds[p.name] == "value" else "")
+                if self.kinds[p.name] == "value":
+                    yield f"{copy} = part.{p.name}.template as<{self.base_of_value(p.type)}>();"
+                else:
+                    yield f"{copy} = static_cast<{self.types.base(p.type)}>(part.{p.name});"
+
+    def is_swap_of_pieces(self, line):
+        found = re.fullmatch(r"std::swap\(g\.(\w+), g\.(\w+)\);", line)
+        return found is not None and self.routine_text.of_pieces.issuperset(found.groups())
 
     @property
     def looked_at(self):
@@ -222,7 +246,7 @@ class RoutineText:
         self.library, self.routine = library, routine
         self.name, self.struct, self.line = routine.name, struct_name(routine), routine.line
         self.pass_through = routine.pass_through
-        self.prototypes = [PrototypeText(library, routine, p) for p in routine.prototypes]
+        self.prototypes = [PrototypeText(library, routine, p, self) for p in routine.prototypes]
         self.main = routine.main
 
     @property
@@ -322,6 +346,41 @@ class RoutineText:
             if o.forward or o.reverse:
                 text = f"formed({text}, g.form_of_{o.name}, {self.form(o)})"
             yield f"{o.unread} ? Operand() : {text}" if o.unread and not o.written else text
+
+    # ---- pieces
+
+    @property
+    def of_pieces(self):
+        """The parameters that are others for a piece of a call."""
+        if not self.routine.pieces:
+            return set()
+        return {n for p in self.routine.pieces for n in (p.size.text, p.adds) if n} | {o.step[2:] for o in self.routine.ordered}
+
+    @property
+    def cut(self):
+        """What of a call may be cut, and which sizes its operands have of that."""
+        if not self.routine.pieces:
+            return ""
+        ways = {p.way: p for p in self.routine.pieces}
+        sizes = [f"{ways[w].test + ' ? ' if ways[w].test else ''}as_size(g.{ways[w].size.text}){' : 0' if ways[w].test else ''}" if w in ways else "0"
+                 for w in WAYS]
+        names = {f"g.{p.size.text}": f"Size::{p.way}" for p in self.routine.pieces}
+        stored = []
+        for o in self.routine.ordered:
+            first, second, test = o.shape
+            one, two = names.get(first, "Size::whole"), names.get(second, "Size::whole")
+            stored.append(f"stored({one}, {two}, {test or 'false'})")
+        return fill("  call.cut = {{", [*sizes[:-1], sizes[-1] + "}", "{" + stored[0], *stored[1:]], "}};")
+
+    @property
+    def piece(self):
+        """Gives the arguments the sizes of a piece."""
+        for p in self.routine.pieces:
+            yield f"{f'if ({p.test}) ' if p.test else ''}g.{p.size.text} = piece.size(Size::{p.way});"
+            if p.adds:
+                yield f"if (piece.adds) g.{p.adds}.become_one();"
+        for i, o in enumerate(self.routine.ordered):
+            yield f"if (piece.leading[{i}] != 0) {o.step} = piece.leading[{i}];"
 
     def element(self, o):
         return Types(self.library).base(o.type)

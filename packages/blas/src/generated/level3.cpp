@@ -46,7 +46,7 @@ struct z_types {
   return code == 141 ? 'L' : code == 142 ? 'R' : '?';
 }
 
-// ---- gemm: line 521
+// ---- gemm: line 522
 
 Routine gemm_routines[] = {Routine("BLAS sgemm"), Routine("BLAS dgemm"), Routine("BLAS cgemm"), Routine("BLAS zgemm")};
 
@@ -87,6 +87,8 @@ void describe(Gemm& g, Call& call) noexcept {
   add(call, (g.alpha == 0 || g.k == 0) ? Operand() : matrix(g.a, (g.transa != 'N' ? g.k : g.m), (g.transa != 'N' ? g.m : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, (g.alpha == 0 || g.k == 0) ? Operand() : matrix(g.b, (g.transb != 'N' ? g.n : g.k), (g.transb != 'N' ? g.k : g.n), g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.c, g.m, g.n, g.ldc, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
+  call.cut = {{as_size(g.m), as_size(g.n), as_size(g.k)}, {stored(Size::rows, Size::terms, g.transa != 'N'),
+    stored(Size::terms, Size::columns, g.transb != 'N'), stored(Size::rows, Size::columns, false)}};
   check_addresses(call);
 }
 
@@ -96,6 +98,16 @@ void gemm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
   routines[g.type](stream, code_of(g.transa), code_of(g.transb), as_int(g.m), as_int(g.n), as_int((g.alpha == 0 ? 0 : g.k)), g.alpha.at(), at[0],
     as_int(g.lda), at[1], as_int(g.ldb), g.beta.at(), at[2], as_int(g.ldc));
   g.on_gpu = true;
+}
+
+void become(Gemm& g, const Piece& piece) noexcept {
+  g.m = piece.size(Size::rows);
+  g.n = piece.size(Size::columns);
+  g.k = piece.size(Size::terms);
+  if (piece.adds) g.beta.become_one();
+  if (piece.leading[0] != 0) g.lda = piece.leading[0];
+  if (piece.leading[1] != 0) g.ldb = piece.leading[1];
+  if (piece.leading[2] != 0) g.ldc = piece.leading[2];
 }
 
 template <class P, class Int>
@@ -112,14 +124,14 @@ void wrap_dgemm_(AnyFunction host, const char* transa, const char* transb, const
   }
   const char transa_copy = *transa;
   const char transb_copy = *transb;
-  const Int m_copy = *m;
-  const Int n_copy = *n;
-  const Int k_copy = *k;
+  Int m_copy = *m;
+  Int n_copy = *n;
+  Int k_copy = *k;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const Int lda_copy = *lda;
-  const Int ldb_copy = *ldb;
-  const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
-  const Int ldc_copy = *ldc;
+  Int lda_copy = *lda;
+  Int ldb_copy = *ldb;
+  typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
+  Int ldc_copy = *ldc;
   Gemm g;
   g.type = P::type;
   g.transa = upper(transa_copy);
@@ -141,9 +153,23 @@ void wrap_dgemm_(AnyFunction host, const char* transa, const char* transb, const
         handed<const typename P::scalar*>(beta_copy), place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
+  std::optional<Gemm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Gemm part = g;
+    m_copy = static_cast<Int>(part.m);
+    n_copy = static_cast<Int>(part.n);
+    k_copy = static_cast<Int>(part.k);
+    lda_copy = static_cast<Int>(part.lda);
+    ldb_copy = static_cast<Int>(part.ldb);
+    beta_copy = part.beta.template as<typename P::scalar>();
+    ldc_copy = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host, take));
 }
 
 template <class P, class Int>
@@ -158,7 +184,7 @@ void wrap_cblas_dgemm(AnyFunction host, int order, int transa, int transb, Int m
     return routine(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
+  typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Gemm g;
   g.type = P::type;
   g.transa = letter_of_CBLAS_TRANSPOSE(transa);
@@ -189,12 +215,28 @@ void wrap_cblas_dgemm(AnyFunction host, int order, int transa, int transb, Int m
         place<const typename P::scalar>(at[at_b]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
+  std::optional<Gemm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Gemm part = g;
+    if (order == 101) std::swap(part.lda, part.ldb);
+    if (order == 101) std::swap(part.m, part.n);
+    m = static_cast<Int>(part.m);
+    n = static_cast<Int>(part.n);
+    k = static_cast<Int>(part.k);
+    lda = static_cast<Int>(part.lda);
+    ldb = static_cast<Int>(part.ldb);
+    beta_copy = part.beta.template as<typename P::scalar>();
+    ldc = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &gemm_on_gpu, on_host, take));
 }
 
-// ---- symm: line 536
+// ---- symm: line 538
 
 Routine symm_routines[] = {Routine("BLAS ssymm"), Routine("BLAS dsymm"), Routine("BLAS csymm"), Routine("BLAS zsymm")};
 
@@ -234,6 +276,8 @@ void describe(Symm& g, Call& call) noexcept {
   add(call, triangle(g.uplo, matrix(g.a, ka, ka, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, matrix(g.b, g.m, g.n, g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.c, g.m, g.n, g.ldc, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
+  call.cut = {{g.side == 'R' ? as_size(g.m) : 0, g.side == 'L' ? as_size(g.n) : 0, 0}, {stored(Size::whole, Size::whole, false),
+    stored(Size::rows, Size::columns, false), stored(Size::rows, Size::columns, false)}};
   check_addresses(call);
 }
 
@@ -243,6 +287,14 @@ void symm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
   routines[g.type](stream, code_of(g.side), code_of(g.uplo), as_int(g.m), as_int(g.n), g.alpha.at(), at[0], as_int(g.lda), at[1], as_int(g.ldb),
     g.beta.at(), at[2], as_int(g.ldc));
   g.on_gpu = true;
+}
+
+void become(Symm& g, const Piece& piece) noexcept {
+  if (g.side == 'L') g.n = piece.size(Size::columns);
+  if (g.side == 'R') g.m = piece.size(Size::rows);
+  if (piece.leading[0] != 0) g.lda = piece.leading[0];
+  if (piece.leading[1] != 0) g.ldb = piece.leading[1];
+  if (piece.leading[2] != 0) g.ldc = piece.leading[2];
 }
 
 template <class P, class Int>
@@ -259,13 +311,13 @@ void wrap_dsymm_(AnyFunction host, const char* side, const char* uplo, const Int
   }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
-  const Int m_copy = *m;
-  const Int n_copy = *n;
+  Int m_copy = *m;
+  Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const Int lda_copy = *lda;
-  const Int ldb_copy = *ldb;
+  Int lda_copy = *lda;
+  Int ldb_copy = *ldb;
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
-  const Int ldc_copy = *ldc;
+  Int ldc_copy = *ldc;
   Symm g;
   g.type = P::type;
   g.side = upper(side_copy);
@@ -286,9 +338,21 @@ void wrap_dsymm_(AnyFunction host, const char* side, const char* uplo, const Int
         place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
+  std::optional<Symm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Symm part = g;
+    m_copy = static_cast<Int>(part.m);
+    n_copy = static_cast<Int>(part.n);
+    lda_copy = static_cast<Int>(part.lda);
+    ldb_copy = static_cast<Int>(part.ldb);
+    ldc_copy = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host, take));
 }
 
 template <class P, class Int>
@@ -329,12 +393,25 @@ void wrap_cblas_dsymm(AnyFunction host, int order, int side, int uplo, Int m, In
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
+  std::optional<Symm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Symm part = g;
+    if (order == 101) std::swap(part.m, part.n);
+    m = static_cast<Int>(part.m);
+    n = static_cast<Int>(part.n);
+    lda = static_cast<Int>(part.lda);
+    ldb = static_cast<Int>(part.ldb);
+    ldc = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &symm_on_gpu, on_host, take));
 }
 
-// ---- hemm: line 551
+// ---- hemm: line 554
 
 Routine hemm_routines[] = {Routine(""), Routine(""), Routine("BLAS chemm"), Routine("BLAS zhemm")};
 
@@ -374,6 +451,8 @@ void describe(Hemm& g, Call& call) noexcept {
   add(call, triangle(g.uplo, matrix(g.a, ka, ka, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, matrix(g.b, g.m, g.n, g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.c, g.m, g.n, g.ldc, bytes_of_scalar[g.type], g.beta == 0 ? Access::overwrite : Access::read_write));
+  call.cut = {{g.side == 'R' ? as_size(g.m) : 0, g.side == 'L' ? as_size(g.n) : 0, 0}, {stored(Size::whole, Size::whole, false),
+    stored(Size::rows, Size::columns, false), stored(Size::rows, Size::columns, false)}};
   check_addresses(call);
 }
 
@@ -383,6 +462,14 @@ void hemm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
   routines[g.type](stream, code_of(g.side), code_of(g.uplo), as_int(g.m), as_int(g.n), g.alpha.at(), at[0], as_int(g.lda), at[1], as_int(g.ldb),
     g.beta.at(), at[2], as_int(g.ldc));
   g.on_gpu = true;
+}
+
+void become(Hemm& g, const Piece& piece) noexcept {
+  if (g.side == 'L') g.n = piece.size(Size::columns);
+  if (g.side == 'R') g.m = piece.size(Size::rows);
+  if (piece.leading[0] != 0) g.lda = piece.leading[0];
+  if (piece.leading[1] != 0) g.ldb = piece.leading[1];
+  if (piece.leading[2] != 0) g.ldc = piece.leading[2];
 }
 
 template <class P, class Int>
@@ -399,13 +486,13 @@ void wrap_zhemm_(AnyFunction host, const char* side, const char* uplo, const Int
   }
   const char side_copy = *side;
   const char uplo_copy = *uplo;
-  const Int m_copy = *m;
-  const Int n_copy = *n;
+  Int m_copy = *m;
+  Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const Int lda_copy = *lda;
-  const Int ldb_copy = *ldb;
+  Int lda_copy = *lda;
+  Int ldb_copy = *ldb;
   const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
-  const Int ldc_copy = *ldc;
+  Int ldc_copy = *ldc;
   Hemm g;
   g.type = P::type;
   g.side = upper(side_copy);
@@ -426,9 +513,21 @@ void wrap_zhemm_(AnyFunction host, const char* side, const char* uplo, const Int
         place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
+  std::optional<Hemm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Hemm part = g;
+    m_copy = static_cast<Int>(part.m);
+    n_copy = static_cast<Int>(part.n);
+    lda_copy = static_cast<Int>(part.lda);
+    ldb_copy = static_cast<Int>(part.ldb);
+    ldc_copy = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host, take));
 }
 
 template <class P, class Int>
@@ -469,12 +568,25 @@ void wrap_cblas_zhemm(AnyFunction host, int order, int side, int uplo, Int m, In
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
+  std::optional<Hemm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Hemm part = g;
+    if (order == 101) std::swap(part.m, part.n);
+    m = static_cast<Int>(part.m);
+    n = static_cast<Int>(part.n);
+    lda = static_cast<Int>(part.lda);
+    ldb = static_cast<Int>(part.ldb);
+    ldc = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &hemm_on_gpu, on_host, take));
 }
 
-// ---- syrk: line 565
+// ---- syrk: line 569
 
 Routine syrk_routines[] = {Routine("BLAS ssyrk"), Routine("BLAS dsyrk"), Routine("BLAS csyrk"), Routine("BLAS zsyrk")};
 
@@ -509,6 +621,7 @@ void describe(Syrk& g, Call& call) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((as_double(g.n) * as_double(g.n)) * as_double(g.k)));
   add(call, matrix(g.a, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.c, g.n, g.n, g.ldc, bytes_of_scalar[g.type], Access::read_write)));
+  call.cut = {{0, 0, as_size(g.k)}, {stored(Size::whole, Size::terms, g.trans != 'N'), stored(Size::whole, Size::whole, false)}};
   check_addresses(call);
 }
 
@@ -518,6 +631,13 @@ void syrk_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
   routines[g.type](stream, code_of(g.uplo), code_of(g.trans), as_int(g.n), as_int(g.k), g.alpha.at(), at[0], as_int(g.lda), g.beta.at(), at[1],
     as_int(g.ldc));
   g.on_gpu = true;
+}
+
+void become(Syrk& g, const Piece& piece) noexcept {
+  g.k = piece.size(Size::terms);
+  if (piece.adds) g.beta.become_one();
+  if (piece.leading[0] != 0) g.lda = piece.leading[0];
+  if (piece.leading[1] != 0) g.ldc = piece.leading[1];
 }
 
 template <class P, class Int>
@@ -534,11 +654,11 @@ void wrap_dsyrk_(AnyFunction host, const char* uplo, const char* trans, const In
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
-  const Int k_copy = *k;
+  Int k_copy = *k;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const Int lda_copy = *lda;
-  const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
-  const Int ldc_copy = *ldc;
+  Int lda_copy = *lda;
+  typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
+  Int ldc_copy = *ldc;
   Syrk g;
   g.type = P::type;
   g.uplo = upper(uplo_copy);
@@ -556,9 +676,20 @@ void wrap_dsyrk_(AnyFunction host, const char* uplo, const char* trans, const In
         &lda_copy, handed<const typename P::scalar*>(beta_copy), place<typename P::scalar>(at[1]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
+  std::optional<Syrk> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Syrk part = g;
+    k_copy = static_cast<Int>(part.k);
+    lda_copy = static_cast<Int>(part.lda);
+    beta_copy = part.beta.template as<typename P::scalar>();
+    ldc_copy = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host, take));
 }
 
 template <class P, class Int>
@@ -572,7 +703,7 @@ void wrap_cblas_dsyrk(AnyFunction host, int order, int uplo, int trans, Int n, I
     return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
   }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
+  typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Syrk g;
   g.type = P::type;
   g.uplo = letter_of_CBLAS_UPLO(uplo);
@@ -597,12 +728,23 @@ void wrap_cblas_dsyrk(AnyFunction host, int order, int uplo, int trans, Int n, I
         handed<typename P::value>(beta_copy), place<typename P::scalar>(at[1]), ldc);
     g.on_gpu = false;
   };
+  std::optional<Syrk> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Syrk part = g;
+    k = static_cast<Int>(part.k);
+    lda = static_cast<Int>(part.lda);
+    beta_copy = part.beta.template as<typename P::scalar>();
+    ldc = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &syrk_on_gpu, on_host, take));
 }
 
-// ---- herk: line 581
+// ---- herk: line 586
 
 Routine herk_routines[] = {Routine(""), Routine(""), Routine("BLAS cherk"), Routine("BLAS zherk")};
 
@@ -637,6 +779,7 @@ void describe(Herk& g, Call& call) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((as_double(g.n) * as_double(g.n)) * as_double(g.k)));
   add(call, matrix(g.a, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.c, g.n, g.n, g.ldc, bytes_of_scalar[g.type], Access::read_write)));
+  call.cut = {{0, 0, as_size(g.k)}, {stored(Size::whole, Size::terms, g.trans != 'N'), stored(Size::whole, Size::whole, false)}};
   check_addresses(call);
 }
 
@@ -646,6 +789,13 @@ void herk_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
   routines[g.type](stream, code_of(g.uplo), code_of(g.trans), as_int(g.n), as_int(g.k), g.alpha.at(), at[0], as_int(g.lda), g.beta.at(), at[1],
     as_int(g.ldc));
   g.on_gpu = true;
+}
+
+void become(Herk& g, const Piece& piece) noexcept {
+  g.k = piece.size(Size::terms);
+  if (piece.adds) g.beta.become_one();
+  if (piece.leading[0] != 0) g.lda = piece.leading[0];
+  if (piece.leading[1] != 0) g.ldc = piece.leading[1];
 }
 
 template <class P, class Int>
@@ -662,11 +812,11 @@ void wrap_zherk_(AnyFunction host, const char* uplo, const char* trans, const In
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
-  const Int k_copy = *k;
+  Int k_copy = *k;
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
-  const Int lda_copy = *lda;
-  const typename P::real beta_copy = coefficient<typename P::real>(beta);
-  const Int ldc_copy = *ldc;
+  Int lda_copy = *lda;
+  typename P::real beta_copy = coefficient<typename P::real>(beta);
+  Int ldc_copy = *ldc;
   Herk g;
   g.type = P::type;
   g.uplo = upper(uplo_copy);
@@ -684,9 +834,20 @@ void wrap_zherk_(AnyFunction host, const char* uplo, const char* trans, const In
         &lda_copy, handed<const typename P::real*>(beta_copy), place<typename P::scalar>(at[1]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
+  std::optional<Herk> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Herk part = g;
+    k_copy = static_cast<Int>(part.k);
+    lda_copy = static_cast<Int>(part.lda);
+    beta_copy = part.beta.template as<typename P::real>();
+    ldc_copy = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host, take));
 }
 
 template <class P, class Int>
@@ -700,7 +861,7 @@ void wrap_cblas_zherk(AnyFunction host, int order, int uplo, int trans, Int n, I
     return routine(order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
   }
   const typename P::real alpha_copy = coefficient<typename P::real>(alpha);
-  const typename P::real beta_copy = coefficient<typename P::real>(beta);
+  typename P::real beta_copy = coefficient<typename P::real>(beta);
   Herk g;
   g.type = P::type;
   g.uplo = letter_of_CBLAS_UPLO(uplo);
@@ -723,12 +884,23 @@ void wrap_cblas_zherk(AnyFunction host, int order, int uplo, int trans, Int n, I
         handed<typename P::real>(beta_copy), place<typename P::scalar>(at[1]), ldc);
     g.on_gpu = false;
   };
+  std::optional<Herk> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Herk part = g;
+    k = static_cast<Int>(part.k);
+    lda = static_cast<Int>(part.lda);
+    beta_copy = part.beta.template as<typename P::real>();
+    ldc = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &herk_on_gpu, on_host, take));
 }
 
-// ---- syr2k: line 596
+// ---- syr2k: line 602
 
 Routine syr2k_routines[] = {Routine("BLAS ssyr2k"), Routine("BLAS dsyr2k"), Routine("BLAS csyr2k"), Routine("BLAS zsyr2k")};
 
@@ -767,6 +939,8 @@ void describe(Syr2k& g, Call& call) noexcept {
   add(call, matrix(g.a, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.b, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.c, g.n, g.n, g.ldc, bytes_of_scalar[g.type], Access::read_write)));
+  call.cut = {{0, 0, as_size(g.k)}, {stored(Size::whole, Size::terms, g.trans != 'N'), stored(Size::whole, Size::terms, g.trans != 'N'),
+    stored(Size::whole, Size::whole, false)}};
   check_addresses(call);
 }
 
@@ -776,6 +950,14 @@ void syr2k_on_gpu(void* arguments, const runtime::Stream& stream, const void* co
   routines[g.type](stream, code_of(g.uplo), code_of(g.trans), as_int(g.n), as_int(g.k), g.alpha.at(), at[0], as_int(g.lda), at[1], as_int(g.ldb),
     g.beta.at(), at[2], as_int(g.ldc));
   g.on_gpu = true;
+}
+
+void become(Syr2k& g, const Piece& piece) noexcept {
+  g.k = piece.size(Size::terms);
+  if (piece.adds) g.beta.become_one();
+  if (piece.leading[0] != 0) g.lda = piece.leading[0];
+  if (piece.leading[1] != 0) g.ldb = piece.leading[1];
+  if (piece.leading[2] != 0) g.ldc = piece.leading[2];
 }
 
 template <class P, class Int>
@@ -793,12 +975,12 @@ void wrap_dsyr2k_(AnyFunction host, const char* uplo, const char* trans, const I
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
-  const Int k_copy = *k;
+  Int k_copy = *k;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const Int lda_copy = *lda;
-  const Int ldb_copy = *ldb;
-  const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
-  const Int ldc_copy = *ldc;
+  Int lda_copy = *lda;
+  Int ldb_copy = *ldb;
+  typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
+  Int ldc_copy = *ldc;
   Syr2k g;
   g.type = P::type;
   g.uplo = upper(uplo_copy);
@@ -819,9 +1001,21 @@ void wrap_dsyr2k_(AnyFunction host, const char* uplo, const char* trans, const I
         place<typename P::scalar>(at[2]), &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
+  std::optional<Syr2k> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Syr2k part = g;
+    k_copy = static_cast<Int>(part.k);
+    lda_copy = static_cast<Int>(part.lda);
+    ldb_copy = static_cast<Int>(part.ldb);
+    beta_copy = part.beta.template as<typename P::scalar>();
+    ldc_copy = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host, take));
 }
 
 template <class P, class Int>
@@ -836,7 +1030,7 @@ void wrap_cblas_dsyr2k(AnyFunction host, int order, int uplo, int trans, Int n, 
     return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
+  typename P::scalar beta_copy = coefficient<typename P::scalar>(beta);
   Syr2k g;
   g.type = P::type;
   g.uplo = letter_of_CBLAS_UPLO(uplo);
@@ -863,12 +1057,24 @@ void wrap_cblas_dsyr2k(AnyFunction host, int order, int uplo, int trans, Int n, 
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::value>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
+  std::optional<Syr2k> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Syr2k part = g;
+    k = static_cast<Int>(part.k);
+    lda = static_cast<Int>(part.lda);
+    ldb = static_cast<Int>(part.ldb);
+    beta_copy = part.beta.template as<typename P::scalar>();
+    ldc = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &syr2k_on_gpu, on_host, take));
 }
 
-// ---- her2k: line 613
+// ---- her2k: line 620
 
 Routine her2k_routines[] = {Routine(""), Routine(""), Routine("BLAS cher2k"), Routine("BLAS zher2k")};
 
@@ -907,6 +1113,8 @@ void describe(Her2k& g, Call& call) noexcept {
   add(call, matrix(g.a, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.lda, bytes_of_scalar[g.type], Access::read));
   add(call, matrix(g.b, (g.trans != 'N' ? g.k : g.n), (g.trans != 'N' ? g.n : g.k), g.ldb, bytes_of_scalar[g.type], Access::read));
   add(call, triangle(g.uplo, matrix(g.c, g.n, g.n, g.ldc, bytes_of_scalar[g.type], Access::read_write)));
+  call.cut = {{0, 0, as_size(g.k)}, {stored(Size::whole, Size::terms, g.trans != 'N'), stored(Size::whole, Size::terms, g.trans != 'N'),
+    stored(Size::whole, Size::whole, false)}};
   check_addresses(call);
 }
 
@@ -916,6 +1124,14 @@ void her2k_on_gpu(void* arguments, const runtime::Stream& stream, const void* co
   routines[g.type](stream, code_of(g.uplo), code_of(g.trans), as_int(g.n), as_int(g.k), g.alpha.at(), at[0], as_int(g.lda), at[1], as_int(g.ldb),
     g.beta.at(), at[2], as_int(g.ldc));
   g.on_gpu = true;
+}
+
+void become(Her2k& g, const Piece& piece) noexcept {
+  g.k = piece.size(Size::terms);
+  if (piece.adds) g.beta.become_one();
+  if (piece.leading[0] != 0) g.lda = piece.leading[0];
+  if (piece.leading[1] != 0) g.ldb = piece.leading[1];
+  if (piece.leading[2] != 0) g.ldc = piece.leading[2];
 }
 
 template <class P, class Int>
@@ -933,12 +1149,12 @@ void wrap_zher2k_(AnyFunction host, const char* uplo, const char* trans, const I
   const char uplo_copy = *uplo;
   const char trans_copy = *trans;
   const Int n_copy = *n;
-  const Int k_copy = *k;
+  Int k_copy = *k;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const Int lda_copy = *lda;
-  const Int ldb_copy = *ldb;
-  const typename P::real beta_copy = coefficient<typename P::real>(beta);
-  const Int ldc_copy = *ldc;
+  Int lda_copy = *lda;
+  Int ldb_copy = *ldb;
+  typename P::real beta_copy = coefficient<typename P::real>(beta);
+  Int ldc_copy = *ldc;
   Her2k g;
   g.type = P::type;
   g.uplo = upper(uplo_copy);
@@ -959,9 +1175,21 @@ void wrap_zher2k_(AnyFunction host, const char* uplo, const char* trans, const I
         &ldc_copy, 1, 1);
     g.on_gpu = false;
   };
+  std::optional<Her2k> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Her2k part = g;
+    k_copy = static_cast<Int>(part.k);
+    lda_copy = static_cast<Int>(part.lda);
+    ldb_copy = static_cast<Int>(part.ldb);
+    beta_copy = part.beta.template as<typename P::real>();
+    ldc_copy = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host, take));
 }
 
 template <class P, class Int>
@@ -976,7 +1204,7 @@ void wrap_cblas_zher2k(AnyFunction host, int order, int uplo, int trans, Int n, 
     return routine(order, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   }
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const typename P::real beta_copy = coefficient<typename P::real>(beta);
+  typename P::real beta_copy = coefficient<typename P::real>(beta);
   Her2k g;
   g.type = P::type;
   g.uplo = letter_of_CBLAS_UPLO(uplo);
@@ -1002,12 +1230,24 @@ void wrap_cblas_zher2k(AnyFunction host, int order, int uplo, int trans, Int n, 
         place<const typename P::scalar>(at[1]), ldb, handed<typename P::real>(beta_copy), place<typename P::scalar>(at[2]), ldc);
     g.on_gpu = false;
   };
+  std::optional<Her2k> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Her2k part = g;
+    k = static_cast<Int>(part.k);
+    lda = static_cast<Int>(part.lda);
+    ldb = static_cast<Int>(part.ldb);
+    beta_copy = part.beta.template as<typename P::real>();
+    ldc = static_cast<Int>(part.ldc);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &her2k_on_gpu, on_host, take));
 }
 
-// ---- trmm: line 627
+// ---- trmm: line 635
 
 Routine trmm_routines[] = {Routine("BLAS strmm"), Routine("BLAS dtrmm"), Routine("BLAS ctrmm"), Routine("BLAS ztrmm")};
 
@@ -1046,6 +1286,8 @@ void describe(Trmm& g, Call& call) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((as_double(g.m) * as_double(g.n)) * as_double(ka)));
   add(call, triangle(g.uplo, matrix(g.a, ka, ka, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, matrix(g.b, g.m, g.n, g.ldb, bytes_of_scalar[g.type], Access::read_write));
+  call.cut = {{g.side == 'R' ? as_size(g.m) : 0, g.side == 'L' ? as_size(g.n) : 0, 0}, {stored(Size::whole, Size::whole, false),
+    stored(Size::rows, Size::columns, false)}};
   check_addresses(call);
 }
 
@@ -1055,6 +1297,13 @@ void trmm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
   routines[g.type](stream, code_of(g.side), code_of(g.uplo), code_of(g.transa), code_of(g.diag), as_int(g.m), as_int(g.n), g.alpha.at(), at[0],
     as_int(g.lda), at[1], as_int(g.ldb), at[1], as_int(g.ldb));
   g.on_gpu = true;
+}
+
+void become(Trmm& g, const Piece& piece) noexcept {
+  if (g.side == 'L') g.n = piece.size(Size::columns);
+  if (g.side == 'R') g.m = piece.size(Size::rows);
+  if (piece.leading[0] != 0) g.lda = piece.leading[0];
+  if (piece.leading[1] != 0) g.ldb = piece.leading[1];
 }
 
 template <class P, class Int>
@@ -1072,11 +1321,11 @@ void wrap_dtrmm_(AnyFunction host, const char* side, const char* uplo, const cha
   const char uplo_copy = *uplo;
   const char transa_copy = *transa;
   const char diag_copy = *diag;
-  const Int m_copy = *m;
-  const Int n_copy = *n;
+  Int m_copy = *m;
+  Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const Int lda_copy = *lda;
-  const Int ldb_copy = *ldb;
+  Int lda_copy = *lda;
+  Int ldb_copy = *ldb;
   Trmm g;
   g.type = P::type;
   g.side = upper(side_copy);
@@ -1095,9 +1344,20 @@ void wrap_dtrmm_(AnyFunction host, const char* side, const char* uplo, const cha
         place<const typename P::scalar>(at[0]), &lda_copy, place<typename P::scalar>(at[1]), &ldb_copy, 1, 1, 1, 1);
     g.on_gpu = false;
   };
+  std::optional<Trmm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Trmm part = g;
+    m_copy = static_cast<Int>(part.m);
+    n_copy = static_cast<Int>(part.n);
+    lda_copy = static_cast<Int>(part.lda);
+    ldb_copy = static_cast<Int>(part.ldb);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host, take));
 }
 
 template <class P, class Int>
@@ -1135,12 +1395,24 @@ void wrap_cblas_dtrmm(AnyFunction host, int order, int side, int uplo, int trans
         place<typename P::scalar>(at[1]), ldb);
     g.on_gpu = false;
   };
+  std::optional<Trmm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Trmm part = g;
+    if (order == 101) std::swap(part.m, part.n);
+    m = static_cast<Int>(part.m);
+    n = static_cast<Int>(part.n);
+    lda = static_cast<Int>(part.lda);
+    ldb = static_cast<Int>(part.ldb);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &trmm_on_gpu, on_host, take));
 }
 
-// ---- trsm: line 641
+// ---- trsm: line 650
 
 Routine trsm_routines[] = {Routine("BLAS strsm"), Routine("BLAS dtrsm"), Routine("BLAS ctrsm"), Routine("BLAS ztrsm")};
 
@@ -1179,6 +1451,8 @@ void describe(Trsm& g, Call& call) noexcept {
   call.operations = (is_complex[g.type] ? 4.0 : 1.0) * (((as_double(g.m) * as_double(g.n)) * as_double(ka)));
   add(call, triangle(g.uplo, matrix(g.a, ka, ka, g.lda, bytes_of_scalar[g.type], Access::read)));
   add(call, matrix(g.b, g.m, g.n, g.ldb, bytes_of_scalar[g.type], Access::read_write));
+  call.cut = {{g.side == 'R' ? as_size(g.m) : 0, g.side == 'L' ? as_size(g.n) : 0, 0}, {stored(Size::whole, Size::whole, false),
+    stored(Size::rows, Size::columns, false)}};
   check_addresses(call);
 }
 
@@ -1188,6 +1462,13 @@ void trsm_on_gpu(void* arguments, const runtime::Stream& stream, const void* con
   routines[g.type](stream, code_of(g.side), code_of(g.uplo), code_of(g.transa), code_of(g.diag), as_int(g.m), as_int(g.n), g.alpha.at(), at[0],
     as_int(g.lda), at[1], as_int(g.ldb));
   g.on_gpu = true;
+}
+
+void become(Trsm& g, const Piece& piece) noexcept {
+  if (g.side == 'L') g.n = piece.size(Size::columns);
+  if (g.side == 'R') g.m = piece.size(Size::rows);
+  if (piece.leading[0] != 0) g.lda = piece.leading[0];
+  if (piece.leading[1] != 0) g.ldb = piece.leading[1];
 }
 
 template <class P, class Int>
@@ -1205,11 +1486,11 @@ void wrap_dtrsm_(AnyFunction host, const char* side, const char* uplo, const cha
   const char uplo_copy = *uplo;
   const char transa_copy = *transa;
   const char diag_copy = *diag;
-  const Int m_copy = *m;
-  const Int n_copy = *n;
+  Int m_copy = *m;
+  Int n_copy = *n;
   const typename P::scalar alpha_copy = coefficient<typename P::scalar>(alpha);
-  const Int lda_copy = *lda;
-  const Int ldb_copy = *ldb;
+  Int lda_copy = *lda;
+  Int ldb_copy = *ldb;
   Trsm g;
   g.type = P::type;
   g.side = upper(side_copy);
@@ -1228,9 +1509,20 @@ void wrap_dtrsm_(AnyFunction host, const char* side, const char* uplo, const cha
         place<const typename P::scalar>(at[0]), &lda_copy, place<typename P::scalar>(at[1]), &ldb_copy, 1, 1, 1, 1);
     g.on_gpu = false;
   };
+  std::optional<Trsm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Trsm part = g;
+    m_copy = static_cast<Int>(part.m);
+    n_copy = static_cast<Int>(part.n);
+    lda_copy = static_cast<Int>(part.lda);
+    ldb_copy = static_cast<Int>(part.ldb);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host, take));
 }
 
 template <class P, class Int>
@@ -1268,9 +1560,21 @@ void wrap_cblas_dtrsm(AnyFunction host, int order, int side, int uplo, int trans
         place<typename P::scalar>(at[1]), ldb);
     g.on_gpu = false;
   };
+  std::optional<Trsm> whole;
+  const auto take = [&](const Piece* piece) {
+    if (!whole) whole = g;
+    g = *whole;
+    if (piece != nullptr) become(g, *piece);
+    Trsm part = g;
+    if (order == 101) std::swap(part.m, part.n);
+    m = static_cast<Int>(part.m);
+    n = static_cast<Int>(part.n);
+    lda = static_cast<Int>(part.lda);
+    ldb = static_cast<Int>(part.ldb);
+  };
   Call call;
   describe(g, call);
-  carry_out(call, Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host));
+  carry_out(call, Wrapped(g, Emulation::by_host, &trsm_on_gpu, on_host, take));
 }
 
 }  // namespace
