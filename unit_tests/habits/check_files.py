@@ -56,6 +56,29 @@ def check_man_page():
     expect(documented == listed, f"semcache.7 and variables.md differ in {sorted(documented ^ listed)}")
 
 
+def check_first_picture():
+    """docs/difference.svg and the sample of a report in README.md have the bytes of the tutorial, whose outputs the test of installed packages checks."""
+    tutorial, readme = (clone / "docs/tutorial/heat.md").read_text(), (clone / "README.md").read_text()
+
+    def shown(command):
+        found = re.findall(rf"^\$ {re.escape(command)}.*\n((?:(?!\$|```).*\n)+)", tutorial, re.MULTILINE)
+        expect(len(found) == 1, f"heat.md: '{command}' stands there {len(found)} times, not once")
+        return [" ".join(line.split()) for line in (found[0].splitlines() if found else [])]
+
+    for group, command in (("before", "SEMCACHE_PROTOCOL=off SEMCACHE_REPORT=stdout build/heat_tracked | grep \"moved to\""),
+                           ("after", "SEMCACHE_REPORT=stdout build/heat_dual | grep \"moved to\"")):
+        part = find("docs/difference.svg", rf'<g id="{group}">((?:.|\n)*?)\n  </g>') or ""
+        drawn = [(float(number), unit) for number, unit in re.findall(r">([\d.]+) (\w?i?B)</text>", part)]
+        counted = [(float(line.split()[-3]), line.split()[-2]) for line in shown(command)]
+        expect(drawn and drawn == counted, f"difference.svg, '{group}', has {drawn}, and heat.md {counted}")
+    steps = find("docs/difference.svg", r">heat equation, (\d+) steps</text>")
+    expect(f"steps = {steps};" in tutorial, f"difference.svg has {steps} steps, and heat.md not")
+
+    sample = {" ".join(line.split()) for line in readme.splitlines()}
+    for line in shown("SEMCACHE_REPORT=stdout build/heat_const | grep -E"):
+        expect(line in sample, f"README.md's sample of a report lacks the line of heat.md '{line}'")
+
+
 # A shell's functions stand for the commands of a build, whose options the completion asks for.
 COMMANDS = """semcache-run() { sh packages/blas/semcache-run.in "$@"; }
 semcache-report() { python3 -B tools/report "$@"; }
@@ -104,6 +127,7 @@ check_citation()
 check_workflow()
 check_versions()
 check_man_page()
+check_first_picture()
 check_completion()
 check_completion_of_tools()
 check_spack()

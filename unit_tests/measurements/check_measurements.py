@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The SemCache contributors
 """check_measurements.py SOURCE: docs/measurements/*.json have the form of docs/measurements/README.md, and agree with the pages.
 
-- Each file is listed in docs/measurements/README.md.
+- Each file is listed in docs/measurements/README.md, and so is each record without a file, with a sentence that says what it has instead.
 - What a file has in few numbers stands in the record that it names, so a shortened record loses none, and none is invented.
 - The tables and plots of docs/measured/pictures.py find their figures, and a page shows each of them.
 - The table of README.md has the figures, rounded.
@@ -68,6 +68,14 @@ def check_list(measured, folder, page):
     linked = set(re.findall(r"\]\(([^)/]+)\.json\)", page))
     return ([f"{README} does not link {name}.json" for name in sorted(set(measured.files) - linked)] +
             [f"{README} links {name}.json, which does not exist" for name in sorted(linked - set(measured.files))])
+
+
+def check_records_without_file(measured, folder, page):
+    section = page.partition("\n## Records without a JSON file\n")[2].partition("\n## ")[0]
+    excused = set(re.findall(r"^- \[[^\]]*\]\(([^)/]+\.md)\)", section, re.MULTILINE))
+    without = {path.name for path in folder.glob("[0-9]*.md")} - {content["record"] for content in measured.files.values()}
+    return ([f"{README} does not say why {name} has no JSON file" for name in sorted(without - excused)] +
+            [f"{README} says that {name} has no JSON file" for name in sorted(excused - without)])
 
 
 def check_pictures(measured, kinds, pages):
@@ -138,6 +146,7 @@ def main(root):
     if not wrong:
         pages = "\n".join(path.read_text() for path in sorted((root / "docs").rglob("*.md")))
         wrong += check_list(measured, folder, (root / README).read_text())
+        wrong += check_records_without_file(measured, folder, (root / README).read_text())
         wrong += check_records(measured, folder)
         wrong += check_pictures(measured, {"measured-table": TABLES, "measured-plot": PLOTS}, pages)
         wrong += check_table(TABLES["minife"](measured), (root / "README.md").read_text()) if not wrong else []

@@ -11,7 +11,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 root = Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".")
 sys.path.insert(0, str(root / "docs"))
-from check_measurements import check_bounds, check_list, check_pictures, check_prose, check_records, check_table
+from check_measurements import check_bounds, check_list, check_pictures, check_prose, check_records, check_records_without_file, check_table
 from measured.measurements import Figure, Measurements, figure_of, of_rounds, read, wrong_with
 from measured.pictures import Table
 
@@ -127,6 +127,19 @@ class Pages(unittest.TestCase):
         self.check("", check_records, Path, record="1.250 [1.20, 1.50], eleven rounds")
         self.check("1.25 does not stand in r.md", check_records, Path, record="1.26 [1.2, 1.5] in 11 rounds")
         self.check("11 does not stand in r.md", check_records, Path, record="1.25 [1.2, 1.5], 111 rounds")
+
+    def test_records_without_a_file(self):
+        folder, measured = folder_with()
+        with folder:
+            for name in ("2026-11-20-old.md", "2026-11-29-r.md", "bounds.md"):
+                Path(folder.name, name).write_text("a page")
+            measured.files[NAME] = {**CONTENT, "record": "2026-11-29-r.md"}
+            begin = "# M\n\n## Records without a JSON file\n\n"
+            old, other = "- [old](2026-11-20-old.md) has medians.\n", "- [r](2026-11-29-r.md) has medians.\n"
+            check = lambda page: check_records_without_file(measured, Path(folder.name), page)
+            self.assertEqual(check(begin + old + "\n## Next\n"), [])
+            self.assertIn("does not say why 2026-11-20-old.md", "".join(check(begin + "\n## Next\n\n" + old)))
+            self.assertIn("says that 2026-11-29-r.md has no JSON file", "".join(check(begin + old + other)))
 
     def test_list(self):
         self.check("", check_list, Path, f"- [JSON]({NAME}.json)")

@@ -3,6 +3,7 @@
 #include <semcache/trace/detail/report_file.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,16 @@ std::string append(const std::string& path, const std::string& content, int flag
   return why;
 }
 
+/// Would writing so much make a file larger than the process may make files (`ulimit -f`)? The signal of such a write ends a program.
+bool exceeds_size_limit(int file, std::size_t bytes) {
+  rlimit limit{};
+  struct stat now {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  if (::fstat(file, &now) != 0 || !S_ISREG(now.st_mode)) return false;
+  const off_t begin = (::fcntl(file, F_GETFL) & O_APPEND) != 0 ? now.st_size : ::lseek(file, 0, SEEK_CUR);
+  return static_cast<rlim_t>(begin) + bytes > limit.rlim_cur;
+}
+
 /// Gives a file that replaces `old` permissions with which only users that could read `old` can read it.
 /// @return empty, or the reason why this failed
 std::string take_over_permissions(int file, const struct stat& old) {
@@ -35,6 +46,7 @@ std::string take_over_permissions(int file, const struct stat& old) {
 }  // namespace
 
 std::string write_all(int file, const std::string& content) {
+  if (exceeds_size_limit(file, content.size())) return std::strerror(EFBIG);
   std::size_t done = 0;
   while (done < content.size()) {
     const ssize_t n = ::write(file, content.data() + done, content.size() - done);
