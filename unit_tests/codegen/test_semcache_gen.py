@@ -488,7 +488,7 @@ class Page(unittest.TestCase):
         for file in (SOURCE / "packages/codegen").rglob("*.py"):
             for call in (n for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Call) and n.args):
                 called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-                if called in ("Failure", "AnnotationError", "fail"):
+                if called in ("Failure", "AnnotationError", "fail", "parameter_of_kind"):
                     messages.update(re.sub(r"^(\.\.\.:)+ ", "", text) for text in self.texts(call.args[-1]))
             for function in (n for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.FunctionDef) and n.name == "_why_unsupported"):
                 messages.update(text for n in ast.walk(function) if isinstance(n, ast.Return) for text in self.texts(n.value) if text)
