@@ -117,9 +117,10 @@ void Copies::copy(void* to, const void* from, Columns what) {
     complete_also_if_refused(transaction, work, [&] {  // the program may change the source after the call
       in_pieces(transaction, t, t != nullptr ? position_of(*t, to) : 0, f, f != nullptr ? position_of(*f, from) : 0, what,
                 staged ? PageableCopies::piece_bytes : UINT64_MAX, [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
-                  s_.expect_not_freed(array);
-                  if (t == nullptr) return copy_to_open(transaction, static_cast<std::byte*>(to) + to_at, *f, position_of(*f, from) + from_at, piece);
-                  copy_from_open(transaction, *t, position_of(*t, to) + to_at, static_cast<const std::byte*>(from) + from_at, piece, work);
+                  if (t == nullptr) {
+                    return copy_to_open(transaction, static_cast<std::byte*>(to) + to_at, array, position_of(*f, from) + from_at, piece);
+                  }
+                  copy_from_open(transaction, array, position_of(*t, to) + to_at, static_cast<const std::byte*>(from) + from_at, piece, work);
                 });
     });
     if (staged) executor_.forget_finished_flights();  // the pieces are done, so their staging memory can be used again
@@ -510,11 +511,12 @@ void Copies::meet(Transaction& t, const Kept& array, const Region& range, Access
   });
 }
 
-void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, const Columns& what, timeline::Work& work) {
+void Copies::copy_from_open(Transaction& t, const Kept& kept, std::uint64_t position, const void* from, const Columns& what, timeline::Work& work) {
+  s_.expect_not_freed(kept);
+  Memory& to = *kept.memory;
   const Region range = what.to(position);
   const Requirement written = overwritten(to, range);
   shapes_.count_hull(to, range, written.range);
-  const Kept kept(to);
   plan::End source = elsewhere(s_.foreign_space_at(from), from, &work);
   std::uint64_t pitch = what.from_pitch;
   std::vector<std::byte> buffer;
@@ -547,12 +549,13 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   if (!kept.freed()) shapes_.keep_maps_short(t, to);
 }
 
-void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, const Columns& what) {
+void Copies::copy_to_open(Transaction& t, void* to, const Kept& kept, std::uint64_t position, const Columns& what) {
+  s_.expect_not_freed(kept);
+  Memory& from = *kept.memory;
   const Region range = what.from(position);
   shapes_.shape(from, range);
   timeline::Work work;
   plan::End target = elsewhere(s_.foreign_space_at(to), to, &work);
-  const Kept kept(from);
   const bool pageable = !from.on_host() && target.space == host_space && pageable_copies_.concern(to);
   if (pageable) transactions_.give_way(t, [&] { return from.awaited != 0; });
   t.run([&] {
@@ -598,7 +601,6 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     s_.expect_not_freed(from_kept);
     if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // an open mirror counts as changed at every use
     if (const Obstacle o = preparation_.meet(needs, one_array ? 3 : 2)) return o;
-    if (const Obstacle o = transfers_.lacking_events(pieces.size())) return o;
     if (!crosses) return transfers_.ready_over_host(to.space, from.space, from_range);
     Memory& host = to.on_host() ? to : from;
     if (const Obstacle o = hazards_.directly_reached(host, to.on_host() ? what.to(to_position) : from_range)) return o;

@@ -58,9 +58,9 @@ class Copies : Parts {
   void meet(Transaction& transaction, const Kept& array, const Region& range, Access mode);
   /// Copies at the call from memory that belongs to no array. The program may change that memory when the work is done.
   /// @param work  is set to the work that is submitted
-  void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, const Columns& what, timeline::Work& work);
+  void copy_from_open(Transaction& transaction, const Kept& to, std::uint64_t position, const void* from, const Columns& what, timeline::Work& work);
   /// Copies at the call to memory that belongs to no array.
-  void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, const Columns& what);
+  void copy_to_open(Transaction& transaction, void* to, const Kept& from, std::uint64_t position, const Columns& what);
   /// Makes the copy lazily, in the directory. Returns false, and does not make it, if a side is open or becomes open, or if the
   /// maps of `to` would become long.
   [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
