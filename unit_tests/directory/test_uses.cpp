@@ -147,8 +147,8 @@ class Twins {
       Step step;
       both([&](Directory& d) {
         step = d.next_fetch(slot, range, Topology());
-        const unsigned cost = step.from.valid() ? Topology().copy_cost(d.space(step.from), d.space(slot)) : 0;
-        return std::tuple(step.where.begin, step.where.end(), step.from.valid(), cost);
+        // Of several holders the two directories may choose different ones (README.md, "Open ends").
+        return std::tuple(step.where.begin, step.where.end(), step.from.valid());
       });
       if (step.where.empty() || testing::Test::HasFailure()) return;
       ASSERT_TRUE(step.from.valid());
