@@ -327,7 +327,7 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
   const unsigned least = std::min(cost(s.space), cost(host_space)) - (first.valid() ? 1 : 0);
   const auto offer = [&](const Use& u, std::uint64_t position, const Region& where) {
     const Slot& h = slots_[u.owner];
-    const unsigned c = h.changing ? UINT_MAX : cost(h.space);
+    const unsigned c = cost(h.space) + (h.changing ? UINT_MAX / 2 : 0);  // what changes comes last; of several such, the nearest
     if (step.from.valid() && (c > best_cost || (c == best_cost && where.size() <= step.where.size()))) return;
     best_cost = c;
     step.from = SlotId{u.owner};
