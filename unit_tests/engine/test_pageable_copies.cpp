@@ -118,6 +118,35 @@ TEST(PageableCopies, WhoNeedsTheRoomWaits) {
   p.expect_device(copied, 1);
 }
 
+/// Pins end without the engine's lock, so a copy may end at any moment of the search for memory that may leave. A thread inside a call of the
+/// driver, which waits for no launch, finds room whenever it asks, as long as only copies stand in its way.
+TEST(PageableCopies, ThatEndDuringASearchForRoomLeaveIt) {
+  Program::Options o = Program::defaults();
+  o.device.granularity_bytes = page;
+  o.engine.device_memory_bytes = 4 * page;
+  Program p(o);
+  Memory& copied = p.on_device(page);
+  p.kernel_write(&stream, copied, copied.all(), 1);
+  Memory* others[] = {&p.on_device(page), &p.on_device(page), &p.on_device(page)};
+  std::atomic<bool> over{false};
+  std::future<void> launches = std::async(std::launch::async, [&] {
+    const base::AtEnd ended([&] { over = true; });
+    base::Patience patience(std::chrono::seconds(60));
+    engine::here().in_driver_call = &patience;
+    const base::AtEnd outside([] { engine::here().in_driver_call = nullptr; });
+    const engine::QueueIndex q = p.queue(&stream);
+    const engine::Operand operands[] = {{others[0], true}, {others[1], true}, {others[2], true}};
+    for (int i = 0; i < 5000; ++i) {
+      (void)p.engine().launches.begin_launch(q, operands, 3);
+      p.engine().launches.end_launch(q, operands, 3);
+    }
+  });
+  std::vector<std::byte> target(page);
+  while (!over) p.engine().copies.copy(target.data(), copied.address, page);
+  EXPECT_NO_THROW(launches.get());
+  Program::expect(target, copied.all(), 1, "ordinary memory");
+}
+
 /// What others want of the destination is saved once, before its first byte is overwritten (I9).
 TEST(PageableCopies, SaveWhatOthersWantAtOnce) {
   Program::Options o = Program::defaults();

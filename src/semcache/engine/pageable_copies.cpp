@@ -32,11 +32,11 @@ void PageableCopies::read(Transaction& t, Memory& from, const plan::Step& step) 
   from.pins.fetch_add(1);
   ++s_.copies_that_pin;
   const base::AtEnd unpin([&] {
-    --s_.copies_that_pin;
     t.unlocked([&] {
       from.pins.fetch_sub(1);
       lifetimes_.free_put_off();
     });
+    --s_.copies_that_pin;  // last, so that whoever meets the pin knows that it ends
   });
   executor_.execute_and_wait(step, [&](const auto& copy) { t.unlocked(copy); });
 }

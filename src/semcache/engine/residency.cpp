@@ -73,10 +73,14 @@ Obstacle Residency::make_resident(DeviceState& d, const Blocks& set, const Block
   }
 }
 
-bool Residency::may_leave(const ArrayBlock& block, const Blocks& keep) const noexcept {
+bool Residency::may_leave(const ArrayBlock& block, const Blocks& keep, bool& pinned) const noexcept {
   const Memory& m = *block.memory;
-  if (m.bytes == 0 || m.freeing || m.blocks[block.index].asked || s_.pinned(m)) return false;
-  if (std::binary_search(keep.begin(), keep.end(), block)) return false;
+  if (m.bytes == 0 || m.blocks[block.index].asked || std::binary_search(keep.begin(), keep.end(), block)) return false;
+  if (s_.pinned(m)) {
+    pinned = true;
+    return false;
+  }
+  if (m.freeing) return false;
   // A launch that is not submitted yet keeps the memory mapped that it will use. Uses of guarded memory are noticed anyhow, so an array that
   // cannot be mapped as a whole gives way to its next part.
   if (here().unsubmitted == nullptr || (s_.guarded(m) && m.bytes > s_.device_of(m).memory->budget_bytes())) return true;
@@ -90,7 +94,8 @@ bool Residency::may_leave(const ArrayBlock& block, const Blocks& keep) const noe
 }
 
 Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted) {
-  const auto leaves = [&](const ArrayBlock& block) { return may_leave(block, keep); };
+  bool pinned = false;
+  const auto leaves = [&](const ArrayBlock& block) { return may_leave(block, keep, pinned); };
   const auto described = [this](const Memory& spare) { return describe(spare); };
   const ArrayBlock victim = d.memory->victim(std::cref(leaves), std::cref(described));  // by reference, so that no memory is taken
   if (victim.memory == nullptr) {
@@ -98,7 +103,7 @@ Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted)
     // Memory that another thread is freeing leaves soon, so it is waited for. Memory that a launch pins leaves when the launch
     // ends, but the launch may wait for this thread.
     const bool leaving = d.memory->any_mapped([this](const Memory& m) { return m.freeing && !s_.pinned(m); });
-    if (leaving || launches_end(d)) return Obstacle::moment();
+    if (leaving || (pinned && pins_end(d))) return Obstacle::moment();
     return {};
   }
   here().for_room.reset();
@@ -108,13 +113,11 @@ Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted)
   return o;
 }
 
-/// May memory be evicted when launches of other threads have been submitted? Such a launch may wait for this thread, so the answer is no after
-/// a while, and where this thread is in a launch of its own, in a call of the driver, or serves a page fault.
-bool Residency::launches_end(const DeviceState& d) {
+bool Residency::pins_end(const DeviceState& d) {
   Thread& thread = here();
-  const bool pinned = d.memory->any_mapped([this](const Memory& m) { return s_.pinned(m); });
-  if (pinned && s_.copies_that_pin > 0) return true;  // these end by themselves
-  if (!pinned || s_.surroundings.in_launch() || thread.in_driver_call != nullptr || thread.served_address != nullptr) return false;
+  // Pins end without the lock, so those that were in the way may have ended since. Copies to ordinary memory end theirs by themselves.
+  if (s_.copies_that_pin > 0 || !d.memory->any_mapped([this](const Memory& m) { return s_.pinned(m); })) return true;
+  if (s_.surroundings.in_launch() || thread.in_driver_call != nullptr || thread.served_address != nullptr) return false;
   if (!thread.for_room) thread.for_room.emplace(s_.options.patience);
   if (!thread.for_room->over()) return true;
   thread.for_room.reset();

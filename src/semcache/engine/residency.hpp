@@ -85,9 +85,13 @@ class Residency : Parts {
   /// @param keep  blocks that are not evicted, sorted
   /// @param evicted  is set to false if no block can be evicted
   Obstacle evict_one(DeviceState& d, const Blocks& keep, bool& evicted);
-  [[nodiscard]] bool launches_end(const DeviceState& d);
+  /// Is it worth waiting for the pins that kept memory from being evicted? A launch of another thread ends its pins when it has been
+  /// submitted, but it may wait for this thread. So the answer is no after a while, and where this thread is in a launch of its own, in a
+  /// call of the driver, or serves a page fault.
+  [[nodiscard]] bool pins_end(const DeviceState& d);
   /// May the block be evicted now?
-  [[nodiscard]] bool may_leave(const ArrayBlock& block, const Blocks& keep) const noexcept;
+  /// @param pinned  is set to true if it may not because it is pinned
+  [[nodiscard]] bool may_leave(const ArrayBlock& block, const Blocks& keep, bool& pinned) const noexcept;
   [[nodiscard]] bool is_only_here(const Memory& memory) const;
   [[nodiscard]] policy::SpareMemory describe(const Memory& spare) const;
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const Blocks& set, std::uint64_t need) const;
