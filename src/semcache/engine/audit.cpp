@@ -145,13 +145,16 @@ void Audit::look_at_flags(const Memory& m) {
     base::fatal("audit: I2: launches believe that only '%s' holds its content", s_.name(m));
   }
   if ((flags & Memory::idle) != 0) look_at_transfers(m);
-  if (m.in_part == nullptr || m.snapshot() || !s_.directory.touched(m.slot).empty()) return;
+  if (m.snapshot() || !s_.directory.touched(m.slot).empty()) return;
   constexpr std::uint64_t nowhere = directory::Directory::nowhere;
-  if (m.in_part->stale_at == nowhere && !s_.directory.fresh(m.slot, m.positions())) {
-    base::fatal("audit: I1: a projection has found all of '%s' fresh, and was told of no change since", s_.name(m));
+  if (m.stale_at == Memory::not_looked_at) return;
+  if ((m.stale_at == nowhere) != s_.directory.fresh(m.slot, m.positions())) {
+    base::fatal("audit: I1: a projection has found all of '%s' %s, and was told of no change since", s_.name(m),
+                m.stale_at == nowhere ? "fresh" : "not to be fresh");
   }
-  if (m.in_part->shared_at == nowhere && m.bytes > 0 && !s_.directory.exclusive(m.slot, m.positions())) {
-    base::fatal("audit: I2: a projection has found all of '%s' exclusive, and was told of no change since", s_.name(m));
+  if (m.stale_at == nowhere && m.bytes > 0 && (m.shared_at == nowhere) != s_.directory.exclusive(m.slot, m.positions())) {
+    base::fatal("audit: I2: a projection has found all of '%s' %s, and was told of no change since", s_.name(m),
+                m.shared_at == nowhere ? "exclusive" : "not to be exclusive");
   }
 }
 

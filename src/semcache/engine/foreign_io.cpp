@@ -67,6 +67,9 @@ bool ForeignIo::valid_here(const Memory& m, std::uint64_t position, const ByteRa
 }
 
 directory::Step ForeignIo::nearest_source(const Memory& m, ByteRange range) const {
+  const auto& wanted = s_.directory.wanted(m.datum);
+  const bool only_here = (m.flags.load() & (Memory::is_exclusive | Memory::resident)) == (Memory::is_exclusive | Memory::resident);
+  if (only_here && wanted.extent_count() == 1 && wanted.at(0).id != directory::undefined_value) return {{}, range, m.slot, range.begin, {}, {}};
   // In a matrix of several extents the pieces ascend within a column only.
   const std::uint64_t pitch = s_.directory.pitch(m.datum);
   if (pitch != one_column && (s_.directory.wanted(m.datum).extent_count() > 1 || !s_.directory.fresh(m.slot, m.all()))) {

@@ -42,18 +42,28 @@ bool Launches::begin_unready_launch(QueueIndex queue, const Operand* operands, s
   const device::Visit visit(*s_.device_of(queue).device);
   s_.surroundings.look_around();
   give_way(t, operands, count);
-  if (queue != unknown_queue) expect_reached(space, operands, count);
-  expect_apart(operands, count, parts);
-  for (std::size_t i = 0; i < count; ++i) {
-    Memory& m = *operands[i].memory;
-    if (!m.part) continue;
-    shapes_.shape(m, m.layout);
-    shapes_.keep_maps_short(t, m);
+  // Most launches that come here use whole arrays for which nothing need be done but to wait for a transfer of them.
+  const auto is_prepared = [&](const Operand& o) {
+    Memory& m = *o.memory;
+    return m.space == space && m.live && !m.part && !m.derived && !is_no_array(m) && State::is_resident(m) && projection_.holds(m, mode_of(o.writable));
+  };
+  bool prepared = parts.count == 0 && std::all_of(operands, operands + count, is_prepared);
+  if (!prepared) {
+    if (queue != unknown_queue) expect_reached(space, operands, count);
+    expect_apart(operands, count, parts);
+    for (std::size_t i = 0; i < count; ++i) {
+      Memory& m = *operands[i].memory;
+      if (!m.part) continue;
+      shapes_.shape(m, m.layout);
+      shapes_.keep_maps_short(t, m);
+    }
+    for (Requirement& part : parts) shapes_.fit(t, part);
+    bring_by_block(t, operands, count, parts);
   }
-  for (Requirement& part : parts) shapes_.fit(t, part);
-  bring_by_block(t, operands, count, parts);
   t.run([&]() -> Obstacle {
-    if (const Obstacle o = preparation_.prepare(operands, count, parts)) return o;
+    if (!std::exchange(prepared, false)) {  // after a wait it may not be so any more
+      if (const Obstacle o = preparation_.prepare(operands, count, parts)) return o;
+    }
     if (const Obstacle o = dual_views_.look_at(operands, count)) return o;
     return is_task ? order_kernels(operands, count) : Obstacle();
   });

@@ -76,15 +76,16 @@ void Projection::project_soon() noexcept {
 
 platform::Protection Projection::permitted(Memory& m, ByteRange changed) const noexcept {
   using platform::Protection;
+  if (changed.empty() && m.stale_at != Memory::not_looked_at) {
+    return m.stale_at != nowhere ? Protection::none : m.shared_at != nowhere ? Protection::read : Protection::read_write;
+  }
   const Region all = m.positions();
-  Memory::InPart unknown;  // launches use the array as a whole: most are in one extent
-  Memory::InPart& known = m.in_part != nullptr ? *m.in_part : unknown;
-  const bool fresh = none_in(all, known.stale_at, changed, [&](const Region& part) { return s_.directory.find_stale(m.slot, part); });
+  const bool fresh = none_in(all, m.stale_at, changed, [&](const Region& part) { return s_.directory.find_stale(m.slot, part); });
   if (!fresh) {
-    known.shared_at = known.stale_at;  // what is stale is not exclusive
+    m.shared_at = m.stale_at;  // what is stale is not exclusive
     return Protection::none;
   }
-  const bool exclusive = none_in(all, known.shared_at, changed, [&](const Region& part) { return s_.directory.find_shared(m.slot, part); });
+  const bool exclusive = none_in(all, m.shared_at, changed, [&](const Region& part) { return s_.directory.find_shared(m.slot, part); });
   return exclusive ? Protection::read_write : Protection::read;
 }
 

@@ -28,6 +28,11 @@ class Projection : Parts {
   /// Projects one array in device memory: its flags, and its page protection where it is guarded.
   /// @param changed  where the directory's state of its content may have changed since it was projected last
   void project_device(Memory& memory, ByteRange changed) noexcept;
+  /// Has all of an array in device memory the content that launches need which use it as a whole?
+  [[nodiscard]] bool holds(Memory& memory, Mode mode) const noexcept {
+    return permitted(memory, s_.directory.touched(memory.slot)) >=
+           (mode == Mode::writes ? platform::Protection::read_write : platform::Protection::read);
+  }
   /// Opens those of `pages` of a mirror that permit less than `wanted`, as `HostPages::relax`. Projects before, because launches read the flags
   /// of the array's other sides without the lock. @return false if the pages could not be opened  @throws std::bad_alloc
   [[nodiscard]] bool relax(Memory& mirror, ByteRange pages, platform::Protection wanted) {

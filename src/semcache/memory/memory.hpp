@@ -93,6 +93,10 @@ struct alignas(64) Memory {
   bool perhaps_unready = false;      ///< listed in `Projection`
   bool stands_for_all = false;       ///< this is a `DeviceState::everything`
   std::uint64_t projected = 0;       ///< the number of the projection that set `flags` last
+  /// Where `Projection` last found content that is not fresh, or not exclusive; `Directory::nowhere` if there was none. So next time it
+  /// looks at what has changed since, or from here on. A launch behind a transfer looks at nothing, and each task of a tiling at its own tiles.
+  static constexpr std::uint64_t not_looked_at = UINT64_MAX - 1;
+  std::uint64_t stale_at = not_looked_at, shared_at = not_looked_at;
   static constexpr std::uint64_t never = UINT64_MAX;
   std::atomic<std::uint64_t> since{never};       ///< the engine's clock when it became an array; see `DeviceState::everything`
   /// What is known of uses of parts of the array; made where there is one.
@@ -107,9 +111,6 @@ struct alignas(64) Memory {
     };
     base::Vector<Announced> announced;  ///< the parts that `announced_use` is for
     base::Vector<Opened> opened;        ///< the pages that permit more than `access`
-    /// Where `Projection` last found content that is not fresh, or not exclusive; `Directory::nowhere` if there was none. So next time it
-    /// looks at what has changed since, or from here on, and a tiling costs each task as much as its own tiles.
-    std::uint64_t stale_at = 0, shared_at = 0;
   };
   base::Owned<InPart> in_part;
   /// Device memory whose pages are protected (`Options::device_faults`): what they permit; never less than `flags` promise.
