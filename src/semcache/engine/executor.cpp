@@ -177,8 +177,10 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const QueueIndex queue = from_host ? d.to_device_queue : to_host ? d.to_host_queue : d.within_queue;
   using Direction = device::Device::Direction;
   const Direction direction = from_host ? Direction::to_device : to_host ? Direction::from_device : Direction::within_device;
-  if (from != nullptr) order_queue(queue, *from, step.used(step.from), Mode::reads, Behind::all);
-  if (to != nullptr) order_queue(queue, *to, step.used(step.to), Mode::writes, Behind::all);
+  const Region read = from != nullptr ? step.used(step.from) : Region();
+  const Region written = to != nullptr ? step.used(step.to) : Region();
+  if (from != nullptr) order_queue(queue, *from, read, Mode::reads, Behind::all);
+  if (to != nullptr) order_queue(queue, *to, written, Mode::writes, Behind::all);
   order_last_use(queue, step.from);
   order_last_use(queue, step.to);
   if (to == nullptr || from == nullptr) s_.queues->separate(queue);  // users of the other side wait for this copy alone
@@ -186,8 +188,8 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const base::AtEnd note([&] {  // also when a later piece is refused, because the earlier ones are under way (I6)
     if (!submitted) return;
     timeline::Work work;
-    if (from != nullptr) work = note_use(queue, *from, step.used(step.from), Mode::reads);
-    if (to != nullptr) work = note_use(queue, *to, step.used(step.to), Mode::writes);
+    if (from != nullptr) work = note_use(queue, *from, read, Mode::reads);
+    if (to != nullptr) work = note_use(queue, *to, written, Mode::writes);
     if (from == nullptr && to == nullptr) work = {queue, s_.queues->begin_position(queue)};
     for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
       if (user != nullptr) *user = work;
