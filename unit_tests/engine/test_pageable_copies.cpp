@@ -118,6 +118,42 @@ TEST(PageableCopies, WhoNeedsTheRoomWaits) {
   p.expect_device(copied, 1);
 }
 
+/// A thread inside a call of the driver gives up waiting for launches after a while, because they may wait for this thread. A copy does not, and may
+/// take longer.
+TEST(PageableCopies, ACallOfTheDriverWaitsForTheirEnd) {
+  Program::Options o = Program::defaults();
+  o.engine.patience = std::chrono::seconds(0);
+  Program p(o);
+  p.device().tells_idle = true;
+  Memory& d = p.on_device(page);
+  Memory& wants = p.on_host(page);
+  p.kernel_write(&stream, d, d.all(), 1);
+  p.copy(wants, d);  // so the call must save what the array holds
+  p.device().synchronize_device();
+  std::vector<std::byte> target(page);
+  std::future<void> other;
+  p.device().slow = [&](const char* what) {
+    if (std::strcmp(what, "a copy of pageable memory") != 0 || other.valid()) return;
+    other = std::async(std::launch::async, [&] {
+      device::DriverUse write{};
+      write.address = d.address;
+      write.bytes = page;
+      write.kind = device::DriverUse::Kind::write;
+      engine::ForeignStream where;
+      where.devices = 1;
+      if (auto call = p.engine().foreign_uses.begin_foreign_call(&write, 1, engine::ForeignCall::Kind::transfer, where)) {
+        p.engine().foreign_uses.end_foreign_call(std::move(call));
+      }
+    });
+    EXPECT_EQ(other.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  };
+  p.engine().copies.copy(target.data(), d.address, page);
+  p.device().slow = nullptr;
+  ASSERT_TRUE(other.valid());
+  EXPECT_NO_THROW(other.get());
+  Program::expect(target, d.all(), 1, "ordinary memory");
+}
+
 /// Pins end without the engine's lock, so a copy may end at any moment of the search for memory that may leave. A thread inside a call of the
 /// driver, which waits for no launch, finds room whenever it asks, as long as only copies stand in its way.
 TEST(PageableCopies, ThatEndDuringASearchForRoomLeaveIt) {

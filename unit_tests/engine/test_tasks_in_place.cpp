@@ -6,7 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 /// A task of a library call that writes an array itself, not a tile, on a lane. Who uses the array afterwards is ordered behind it, also when
@@ -17,6 +21,7 @@ namespace {
 using engine::Memory;
 using engine::Operand;
 using engine::QueueIndex;
+using engine::Requirement;
 
 constexpr std::uint64_t bytes = 16 * 4096;
 char lane;
@@ -151,6 +156,59 @@ TEST(TasksInPlace, KeepLaunchesOffTheFlagsWhileTheyAreSubmitted) {
   p.device().launch(Program::Stream{&lane, 0}, Machine::touches({written}), [] {});
   p.engine().launches.end_launch(q, &written, 1);
   p.device().synchronize_device();
+}
+
+/// The end of a task notes it, and then takes its pin away, without the lock. Another thread that computes the flags at that moment must see
+/// the one or the other.
+TEST(TasksInPlace, KeepLaunchesOffTheFlagsWhenTheyEndMeanwhile) {
+  Program p(with_devices(1));
+  p.audit_every(1u << 30);
+  Memory& d = p.on_device(bytes);
+  const QueueIndex first = p.queue(&streams[0]), lane_queue = p.engine().adopt_lane(0, &lane, {});
+  (void)p.queue(&streams[1]);  // it is never ordered behind a task, so launches cannot rely on the flags before the task is done
+  p.kernel_write({&streams[0], 0}, d, d.all(), 1);
+  p.device().synchronize_device();
+  static char others[60];  // many queues, and many uses of parts, so that computing the flags takes long
+  for (char& other : others) {
+    const Operand operand{&d, false};
+    const std::uint64_t at = 64 * static_cast<std::uint64_t>(&other - others);
+    const QueueIndex q = p.engine().adopt_lane(0, &other, {});
+    Requirement used{&d, ByteRange{at, at + 32}, Access::read};
+    const bool in_part = p.engine().launches.begin_launch(q, &operand, 1, {&used, 1});
+    p.device().launch(Program::Stream{&other, 0}, {{d.address + at, 32, false}}, [] {});
+    p.engine().launches.end_launch(q, &operand, 1, all_devices, {&used, in_part ? 1u : 0u});
+    p.engine().launches.wait_for(q);
+  }
+  std::atomic<bool> over{false};
+  std::atomic<std::uint64_t> times{0};
+  std::thread computes([&] {
+    const Operand read{&d, false};
+    while (!over) {
+      (void)p.engine().launches.begin_launch(first, &read, 1);
+      p.engine().launches.cancel_launch(&read, 1);
+      ++times;
+    }
+  });
+  const auto let_it_compute = [&] {
+    for (const std::uint64_t now = times; times < now + 3;) std::this_thread::yield();
+  };
+  const Operand written{&d, true};
+  bool relied_on = false;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  for (int round = 0; !relied_on && std::chrono::steady_clock::now() < end; ++round) {
+    (void)p.engine().launches.begin_launch(lane_queue, &written, 1);
+    p.device().launch(Program::Stream{&lane, 0}, Machine::touches({written}), [] {});
+    let_it_compute();
+    for (volatile int wait = round % 64 * 16; wait > 0; wait = wait - 1) {
+    }
+    p.engine().launches.end_launch(lane_queue, &written, 1);
+    let_it_compute();
+    relied_on = engine::ready({&d, false});
+    p.engine().launches.wait_for(lane_queue);
+  }
+  over = true;
+  computes.join();
+  EXPECT_FALSE(relied_on);
 }
 
 /// When all is done, launches rely on the flags again.

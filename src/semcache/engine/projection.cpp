@@ -107,12 +107,14 @@ void Projection::project_device(Memory& m, ByteRange changed) noexcept {
     written = written && s_.queues->passed(device, q, m.uses.last_write(q));
   }
   // Launches on an array that tasks use are ordered behind these until nobody need be any more. A program queue that is new is behind none.
+  // A task that is just being submitted has pinned the array, and is not noted yet. Its end notes it and then takes the pin away, without the
+  // lock. So the pins are read first: if there is none, what follows finds the task.
+  const bool pinned = m.pins.load() != 0;
   bool tasks_passed = true;
   for (QueueIndex q = s_.queues->own_end(); q < s_.queues->count() && tasks_passed; ++q) {
     tasks_passed = !s_.queues->of_tasks(q) || s_.queues->passed(device, q, m.uses.last(q));
   }
-  // A task that is just being submitted has pinned the array, and is not noted yet.
-  m.ordered = !tasks_passed || (m.ordered && m.pins.load() != 0);
+  m.ordered = !tasks_passed || (m.ordered && pinned);
   // Kernels that use a tile or a derived value are ordered by the engine (`Launches::pin`): whoever finds one does not know what filled or
   // computed it.
   if (written && !m.part && !m.ordered) set |= Memory::idle;

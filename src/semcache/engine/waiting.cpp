@@ -219,7 +219,8 @@ void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
                      "semcache::access(view, ...) before the launch");
   }
   if (here().in_driver_call != nullptr && here().in_driver_call->over()) {
-    if (!s_.queues->any_at_work()) {
+    // Copies to ordinary memory end their pins by themselves, however long they take.
+    if (s_.copies_that_pin == 0 && !s_.queues->any_at_work()) {
       throw SystemError(std::string("a launch of another thread uses '") + s_.name(m) + "' and does not get to its submission: it perhaps waits "
                         "for this call of the driver. Announce the use with semcache::access before the call");
     }
