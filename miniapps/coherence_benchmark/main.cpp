@@ -588,7 +588,7 @@ nlohmann::json rates(int threads, int pairs) {
     semcache::kokkos::host_mirror_t<DeviceView> mirror;
     NativeView native_to;
     ConstNativeView native_from;
-    NativeView::HostMirror native_mirror;
+    semcache::kokkos::host_mirror_t<NativeView> native_mirror;
   };
   std::vector<Worker> workers(static_cast<std::size_t>(threads));
   std::vector<cudaStream_t> streams;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -32,7 +33,7 @@ struct Array {
     return right;
   }
   View device;
-  View::HostMirror host;
+  decltype(Kokkos::create_mirror(std::declval<View>())) host;  // Kokkos 5 names the type otherwise than Kokkos 4
 };
 
 void change(const char* name, const View& a, double factor, double add) {

@@ -123,6 +123,15 @@ def check_spack():
         expect(re.search(rf"\({option} |SemCache_ENABLE_{option} ", options), f"package.py sets SemCache_ENABLE_{option}, which is no option")
 
 
+def check_kokkos_names():
+    """Kokkos 5 has View::HostMirror only with the code that Kokkos 4 deprecated, and Kokkos 3.4, which continuous integration uses, no other name."""
+    names = r"::(HostMirror|host_mirror_type)\b"
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", clone, "ls-files", "*.cpp", "*.hpp"], check=True, capture_output=True, text=True)
+    for name in listed.stdout.split():
+        if name != "packages/kokkos/semcache/kokkos/compat.hpp":
+            expect(not re.search(names, (clone / name).read_text()), f"{name} names a View's mirror type: use semcache::kokkos::host_mirror_t")
+
+
 check_citation()
 check_workflow()
 check_versions()
@@ -131,4 +140,5 @@ check_first_picture()
 check_completion()
 check_completion_of_tools()
 check_spack()
+check_kokkos_names()
 sys.exit("\n".join(errors) or 0)

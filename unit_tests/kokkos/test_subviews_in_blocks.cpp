@@ -38,7 +38,7 @@ struct Arrays {
     semcache::access(whole, semcache::Access::read);
   }
   Vector whole;
-  typename Vector::HostMirror host;
+  semcache::kokkos::host_mirror_t<Vector> host;
   Piece part;
 };
 
