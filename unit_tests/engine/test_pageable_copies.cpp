@@ -201,5 +201,37 @@ TEST(PageableCopies, SaveWhatOthersWantAtOnce) {
   p.expect_device(wants, 1);
 }
 
+/// The array is freed while the copy waits before its first piece, and its object is another array's when the wait ends.
+TEST(PageableCopies, OfAFreedArrayLeaveOthersAlone) {
+  Program::Options o = Program::defaults();
+  o.device.arena_bytes = o.engine.device_memory_bytes = 64u << 20;
+  Program p(o);
+  engine::Lifetimes& lifetimes = p.engine().lifetimes;
+  Memory* const freed = lifetimes.allocate_device(0, "freed", 9u << 20);
+  Memory* const part = lifetimes.allocate_host_part(*freed, Region(0, page));
+  const engine::Requirement use{part, Region(0, page), Access::overwrite};
+  p.engine().host_uses.begin(&use, 1);
+  const std::vector<std::byte> source(freed->bytes);
+  Memory* other = nullptr;
+  int times = 0;
+  const std::function<void()> move = [&] {
+    if (++times < 2) return p.when_unlocked(move);
+    std::thread([&] {
+      p.engine().host_uses.end(&use, 1);
+      lifetimes.deallocate(part);
+      lifetimes.deallocate(freed);
+      (void)p.on_device(page);  // it has the part's object
+      other = &p.on_device(page);
+      p.kernel_write(&stream, *other, other->all(), 7);
+      p.copy(p.on_device(page), *other);
+    }).join();
+  };
+  p.when_unlocked(move);
+  EXPECT_THROW(p.engine().copies.copy(freed->address, source.data(), source.size()), UsageError);
+  ASSERT_EQ(other, freed);
+  EXPECT_EQ(p.counters().saved_device.bytes, 0u);
+  p.expect_device(*other, 7);
+}
+
 }  // namespace
 }  // namespace semcache::fakes

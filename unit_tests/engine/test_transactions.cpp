@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <string>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -279,6 +280,28 @@ TEST(PageLockingEnds, WithoutBeginningAnewMeanwhile) {
   EXPECT_EQ(p.device().host_registrations(), 0u);
   p.expect_device(d, 2);
   p.expect_device(other, 3);
+}
+
+/// A mirror is made ready for a child process, and another thread frees it meanwhile.
+TEST(PageLockingEnds, BeforeTheMemoryIsGivenBack) {
+  constexpr std::uint64_t size = 16 * 4096;
+  Program p(PageLocking::options());
+  p.platform().watch({});
+  Memory& d = p.on_device(size);
+  Memory* const h = p.engine().lifetimes.allocate_host("host side", size, &d);
+  p.host_write(*h, h->all(), 1);
+  p.expect_device(d, 1);
+  ASSERT_EQ(p.device().host_registrations(), 1u);
+  std::future<void> frees;
+  p.device().while_in(FakeDevice::call_register, [&] {
+    frees = std::async(std::launch::async, [&] { p.engine().lifetimes.deallocate(h); });
+    EXPECT_EQ(frees.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout) << "its pages are being unlocked";
+  });
+  p.engine().host_access.settle_and_open();
+  ASSERT_TRUE(frees.valid());
+  frees.get();
+  EXPECT_EQ(p.device().host_registrations(), 0u);
+  p.expect_device(d, 1);
 }
 
 /// It is tried once for each host phase.

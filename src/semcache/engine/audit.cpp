@@ -182,7 +182,7 @@ void Audit::look_at_flights() {
   for (const Flight& f : s_.flights) {
     if (f.host == nullptr) continue;
     if (!f.host->live || f.where.end() > f.host->bytes) base::fatal("audit: I6: a transfer's host memory has been freed");
-    if (f.host->snapshot() || !s_.watched(*f.host)) continue;
+    if (f.host->snapshot() || f.unlocks_pages || !s_.watched(*f.host)) continue;
     for (std::uint64_t c = 0; c < f.where.columns; ++c) {
       if (!s_.pages->permit_at_most(*f.host, f.where.column(c), f.keeps_readable() ? Protection::read : Protection::none)) {
         base::fatal("audit: I6: the pages of '%s' are open under a transfer", s_.name(*f.host));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -192,10 +193,11 @@ void Copies::in_pieces(Transaction& t, Memory* to, std::uint64_t to_position, Me
   const bool fits = (!in_blocks(to) && !in_blocks(from)) || residency_.fits(for_each_need);
   if (fits && what.width * what.columns <= most) return copy(0, 0, what);
   const Region there = to != nullptr ? overwritten(*to, what.to(to_position)).range : Region();
+  std::optional<Kept> target;
+  if (to != nullptr) target.emplace(*to);  // before the lock is given up: of a freed array the first piece reports it
   expect_unused(t, to, there, from, what.from(from_position));
-  if (fits && to != nullptr) {  // what may fail for want of memory is done before the first byte is overwritten (I9)
-    const Kept kept(*to);
-    t.run([&] { return kept.freed() ? Obstacle() : transfers_.save_all(*to, there, Transfers::Loss::write); });
+  if (fits && target) {  // what may fail for want of memory is done before the first byte is overwritten (I9)
+    t.run([&] { return target->freed() ? Obstacle() : transfers_.save_all(*to, there, Transfers::Loss::write); });
   }
   std::uint64_t column_bytes = what.width;  // of what limits a piece: the bytes that are copied, or all that must be mapped
   for (const Memory* m : {to, from}) {

@@ -59,9 +59,9 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
     case Obstacle::Kind::page_lock:
       return lock_pages(t, *o.memory, o.range);
     case Obstacle::Kind::page_unlock: {
-      Flights flights(o.memory->open && !o.memory->freeing ? 1 : 0);  // other threads go on with an open mirror, and wait for this flight
+      Flights flights(o.memory->freeing ? 0 : 1);  // other threads go on with a mirror that is not freed, or free it, and wait for this flight
       for (Flight& f : flights) {
-        f.locks_pages = f.to_host = true;
+        f.locks_pages = f.unlocks_pages = f.to_host = true;
         f.host = o.memory;
         f.where = o.memory->all();
       }

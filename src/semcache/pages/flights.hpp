@@ -16,6 +16,7 @@ struct Flight {
   bool to_host = false;          ///< a transfer to the host: the pages must not even be read meanwhile, unless it is `expected`
   bool expected = false;         ///< to the host, by a copy at the call that waits for it: readable pages stay readable
   bool locks_pages = false;      ///< page-locking, which another thread ends; no transfer
+  bool unlocks_pages = false;    ///< the end of page-locking, besides: the pages may be open
   std::byte* staging = nullptr;  ///< page-locked bytes still to be written behind the protection; nullptr for a direct transfer
   std::uint64_t staged_bytes = 0;
   std::uint32_t staging_device = 0;  ///< the device whose staging memory it is
