@@ -382,7 +382,7 @@ def attacks(c):
 
 
 MEMORY_ATTACKS = """growing_blocks aligned_blocks sparse_operands exchanged_operands advised_operands protected_operands mapped_over started_programs
-fork_in_threads operands_of_threads operands_of_modules deeply_bound_modules""".split()
+children_of_all_kinds fork_in_threads operands_of_threads operands_of_modules deeply_bound_modules""".split()
 
 
 def memory_attacks(c):
@@ -391,6 +391,10 @@ def memory_attacks(c):
             continue  # a limit of the library's
         for malloc in "4096", "0":
             c.program(name, options=["--emulate", "--offload=always", f"--malloc={malloc}"], environment={"SEMCACHE_BLAS_GUARD": "1"})
+    # A child has a pipe that shows whether it lives, if calls are offloaded.
+    for options, pipes in (["--emulate", "--offload=always"], 1), (["--emulate", "--offload=never"], 0), (None, 0):
+        output, code, _, stderr = run([c.programs, "pipes_of_children"], options, runner=c.runner)
+        c.expect("pipes_of_children", (output, code, stderr), (f"more in the child: {pipes}\nmore in another one: {pipes}\n", 0, ""))
 
 
 REFERENCE = pathlib.Path("/usr/lib/x86_64-linux-gnu/blas")
@@ -622,6 +626,7 @@ def gemm_chain(c):
             c.expect(f"{variant} {options}: seconds of the start", found.get("start_seconds", 0) > 0, "--start" in options)
             if variant == "page":  # the same bytes as write-back, in pages
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
+
 
 
 def call_cost(c):
