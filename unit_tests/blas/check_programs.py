@@ -5,6 +5,7 @@
 check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; of some cases another program or library
 """
 import collections
+import ctypes
 import json
 import os
 import pathlib
@@ -627,6 +628,52 @@ def gemm_chain(c):
             if variant == "page":  # the same bytes as write-back, in pages
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
 
+
+    cublasxt(c)
+
+
+def cublasxt(c):
+    """The variant cublasxt: without a GPU it says so; with a library in cuBLASXt's place the calls are the right ones."""
+    def chain(environment, *options, variant="cublasxt"):
+        return run([c.programs, "--variant", variant, "--n", "64", *options], environment=environment)
+
+    refused = "gemm_chain: the variant cublasxt needs a GPU"
+    _, code, _, stderr = chain({"SEMCACHE_DEVICE": "emulated"})
+    c.expect("cublasxt, emulated device", (code, stderr), (2, refused + ": cuBLASXt cannot compute on an emulated device. Unset SEMCACHE_DEVICE\n"))
+    for options in ("--block", "512"), ("--pinning", "once"):
+        out = chain({"SEMCACHE_DEVICE": "emulated"}, *options, variant="hand-tuned")
+        c.expect(f"{options} of another variant", (out[1], "--block and --pinning are options of --variant cublasxt" in out[3]), (2, True))
+    for options in ("--block", "0"), ("--pinning", "some"):
+        c.expect(f"{options}", chain({}, *options)[1], 2)
+    with tempfile.TemporaryDirectory() as folder:
+        empty, there = pathlib.Path(folder, "empty"), pathlib.Path(folder, "there")
+        for place in empty, there:
+            place.mkdir()
+        for library in "libcudart.so.13", "libcublas.so.13":
+            (there / library).symlink_to(os.environ["TEST_BLAS_AS_CUBLASXT"])
+            (empty / library).write_text("no library")
+        own = {"SEMCACHE_DEVICE": "", "TEST_BLAS_XT_CALLS": str(pathlib.Path(folder, "calls"))}
+        _, code, _, stderr = chain({**own, "LD_LIBRARY_PATH": str(there), "TEST_BLAS_XT_NO_GPU": "1"})
+        c.expect("no GPU", (code, stderr), (2, refused + ", and cuBLASXt: cublasXtCreate failed with status 1; is there a GPU?\n"))
+        try:
+            ctypes.CDLL("libcudart.so")  # what the program would find
+        except OSError:
+            _, code, _, stderr = chain({**own, "LD_LIBRARY_PATH": str(empty)})
+            why = "libcudart.so.13 cannot be loaded. Put the folder of CUDA's libraries into LD_LIBRARY_PATH."
+            if (code, stderr) != (2, f"{refused}, and cuBLASXt: {why}\n"):
+                c.expect("no CUDA, or another version", (code, refused in stderr), (2, True))
+        matrix = 64 * 64 * 8
+        for pinning, mode, registered in ("none", 0, 0), ("per-call", 1, 0), ("once", 0, 5):
+            calls, report = (pathlib.Path(folder, name) for name in ("calls", "chain.json"))
+            calls.unlink(missing_ok=True)
+            out, code, _, stderr = chain({**own, "LD_LIBRARY_PATH": str(there)}, "--pinning", pinning, "--block", "32", "--rounds", "2", "--start", "--verify",
+                                         "--report", str(report))
+            c.expect(f"cublasxt, pinning {pinning}", (code, stderr, "verified: yes" in out, "matrices to the device" in out), (0, "", True, False))
+            expected = ["create", "first device", "block 32", f"pinning {mode}", "pinning 0", "gemm 16", f"pinning {mode}"]
+            expected += [f"register {matrix} 0"] * registered + ["gemm 64"] * 6
+            c.expect("calls", calls.read_text().splitlines(), expected)
+            found = json.loads(report.read_text())
+            c.expect("report", (found["block"], found["pinning"], found["device"], len(found["seconds"]), "transfers" in found), (32, pinning, "cuda", 2, False))
 
 
 def call_cost(c):
