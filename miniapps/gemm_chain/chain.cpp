@@ -104,7 +104,7 @@ Outcome run_here(const Options& o, const std::function<std::unique_ptr<Variant>(
     out.seconds.push_back(now() - begin);
   }
   if (!std::isfinite(sum)) out.error = sum;
-  out.moved = variant.moved();
+  if (variant.counts_moves()) out.moved = variant.moved();
   out.device = variant.device();
   if (o.verify && std::isfinite(sum)) out.error = error_of(o.n, host);
   return out;  // the matrices are left to the end of the process: nobody reads C and D

@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 /// C = AB, D = BC, E = CD, of which the processor reads E (SemCache, figures 1.1 and 4.4), in column-major matrices of n x n doubles.
 namespace gemm_chain {
+
+/// When cuBLASXt's operands are page-locked: never, by each call for itself (cublasXtSetPinningMemMode), or once, before the clock starts.
+enum class Pinning : std::uint8_t { none, per_call, once };
 
 struct Options {
   std::string variant = "write-back";
@@ -18,6 +22,8 @@ struct Options {
   bool rewrite = false;  ///< the host writes A and B anew before each round behind the first
   bool start = false;    ///< make a small product before the clock starts, so that no round has the start of the device and its libraries
   bool verify = false;
+  std::int64_t block = 2048;            ///< of cuBLASXt: rows and columns that cross at once
+  std::string pinning = "per-call";  ///< of cuBLASXt: none, per-call, once
   std::string report;    ///< a file; empty: none
 };
 
@@ -32,7 +38,7 @@ struct Outcome {
   std::vector<double> rewrite_seconds;  ///< of the writes to A and B, timed apart
   double start_seconds = 0;             ///< of the start that `Options::start` asks for: device, libraries, and a small product
   double error = 0;                     ///< relative, found by `--verify`
-  Moved moved;
+  std::optional<Moved> moved;           ///< nothing: unknown, because a library moves what it needs
   std::string device = "host";
 };
 
@@ -57,6 +63,8 @@ class Variant {
   /// The host is about to read `count` elements of a matrix from `first` on, which lie in one page.
   virtual void host_will_read(Name, double* /*host*/, std::int64_t /*first*/, std::int64_t /*count*/) {}
   [[nodiscard]] virtual Moved moved() const { return {}; }
+  /// Does `moved` know what has moved?
+  [[nodiscard]] virtual bool counts_moves() const { return true; }
   [[nodiscard]] virtual std::string device() const { return "host"; }
 };
 
@@ -66,6 +74,9 @@ class Variant {
 /// copy-every-call, page.
 /// @throws std::runtime_error  there is no GPU, and the emulated device was not asked for
 [[nodiscard]] std::unique_ptr<Variant> make_by_hand(const std::string& name);
+/// Calls cublasXtDgemm on memory from malloc, with blocks of so many rows and columns, on the first GPU.
+/// @throws std::runtime_error  there is no GPU, or no cuBLASXt
+[[nodiscard]] std::unique_ptr<Variant> make_cublasxt(std::int64_t block, Pinning pinning);
 
 /// Makes a variant, and runs its rounds in this process.
 [[nodiscard]] Outcome run_here(const Options& options, const std::function<std::unique_ptr<Variant>()>& make);

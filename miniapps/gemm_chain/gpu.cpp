@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "gpu.hpp"
 
+#include "cuda_libraries.hpp"
 #include "host_gemm.hpp"
-
-#include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -34,12 +33,14 @@ class EmulatedGpu : public Gpu {
   void wait(int) override {}
 };
 
-/// What CUDA's headers declare, so that the program is built without CUDA.
+using cuda::expect, cuda::find;
+
+/// What CUDA's headers declare.
 class CudaGpu : public Gpu {
  public:
   CudaGpu() {
-    runtime_ = load({"libcudart.so.13", "libcudart.so.12", "libcudart.so"});
-    blas_ = load({"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
+    runtime_ = cuda::load_runtime();
+    blas_ = cuda::load_blas();
     find(runtime_, malloc_, "cudaMalloc");
     find(runtime_, malloc_host_, "cudaMallocHost");
     find(runtime_, copy_, "cudaMemcpyAsync");
@@ -85,23 +86,6 @@ class CudaGpu : public Gpu {
 
  private:
   using Take = int (*)(void**, std::size_t);
-  static void* load(std::initializer_list<const char*> names) {
-    for (const char* name : names) {
-      if (void* const file = ::dlopen(name, RTLD_NOW | RTLD_LOCAL); file != nullptr) return file;
-    }
-    throw std::runtime_error(std::string(*names.begin()) + " cannot be loaded. Put the folder of CUDA's libraries into LD_LIBRARY_PATH; without a "
-                             "GPU set SEMCACHE_DEVICE=emulated");
-  }
-  template <class Function>
-  static void find(void* file, Function& function, const char* name) {
-    function = reinterpret_cast<Function>(::dlsym(file, name));
-    if (function == nullptr) throw std::runtime_error(std::string("CUDA's libraries have no function ") + name);
-  }
-  static void expect(int status, const char* call) {
-    if (status == 0) return;
-    throw std::runtime_error(std::string(call) + " failed with status " + std::to_string(status) +
-                             "; is there a GPU? Without one set SEMCACHE_DEVICE=emulated");
-  }
   static double* taken(Take take, std::size_t bytes, const char* call) {
     void* memory = nullptr;
     expect(take(&memory, bytes), call);
@@ -130,6 +114,12 @@ class CudaGpu : public Gpu {
 }  // namespace
 
 std::unique_ptr<Gpu> make_emulated_gpu() { return std::make_unique<EmulatedGpu>(); }
-std::unique_ptr<Gpu> make_cuda_gpu() { return std::make_unique<CudaGpu>(); }
+std::unique_ptr<Gpu> make_cuda_gpu() {
+  try {
+    return std::make_unique<CudaGpu>();
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(std::string(e.what()) + " Without a GPU set SEMCACHE_DEVICE=emulated");
+  }
+}
 
 }  // namespace gemm_chain

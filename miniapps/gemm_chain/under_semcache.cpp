@@ -86,13 +86,14 @@ Outcome run_under_semcache(const Options& o, const std::string& runner) {
   out.start_seconds = program.value("start_seconds", 0.0);
   out.error = program.value("error", 0.0);
   const Json& total = semcache.at("total");
-  out.moved = {total.at("h2d").at("bytes"), total.at("d2h").at("bytes"), total.at("h2d").at("count"), total.at("d2h").at("count")};
+  Moved moved{total.at("h2d").at("bytes"), total.at("d2h").at("bytes"), total.at("h2d").at("count"), total.at("d2h").at("count")};
   if (o.start) {  // which is no part of the chain: both of its operands, and its result, are sent at once
-    out.moved.to_device -= 2 * start_bytes;
-    out.moved.to_device_count -= 2;
-    out.moved.to_host -= start_bytes;
-    out.moved.to_host_count -= 1;
+    moved.to_device -= 2 * start_bytes;
+    moved.to_device_count -= 2;
+    moved.to_host -= start_bytes;
+    moved.to_host_count -= 1;
   }
+  out.moved = moved;
   out.device = semcache.at("device").at("kind");
   return out;
 }
@@ -110,13 +111,17 @@ std::string to_json(const Options& o, const Outcome& out) {
   j["rewrite_seconds"] = out.rewrite_seconds;
   if (o.verify) j["error"] = out.error;
   if (o.verify) j["verified"] = out.error <= tolerance(o.n);
-  const double bytes = static_cast<double>(o.n) * static_cast<double>(o.n) * sizeof(double);
-  j["transfers"] = {{"h2d_bytes", out.moved.to_device},
-                    {"h2d_count", out.moved.to_device_count},
-                    {"d2h_bytes", out.moved.to_host},
-                    {"d2h_count", out.moved.to_host_count},
-                    {"h2d_matrices", static_cast<double>(out.moved.to_device) / bytes},
-                    {"d2h_matrices", static_cast<double>(out.moved.to_host) / bytes}};
+  if (o.variant == "cublasxt") j["block"] = o.block;
+  if (o.variant == "cublasxt") j["pinning"] = o.pinning;
+  if (out.moved) {
+    const double bytes = static_cast<double>(o.n) * static_cast<double>(o.n) * sizeof(double);
+    j["transfers"] = {{"h2d_bytes", out.moved->to_device},
+                      {"h2d_count", out.moved->to_device_count},
+                      {"d2h_bytes", out.moved->to_host},
+                      {"d2h_count", out.moved->to_host_count},
+                      {"h2d_matrices", static_cast<double>(out.moved->to_device) / bytes},
+                      {"d2h_matrices", static_cast<double>(out.moved->to_host) / bytes}};
+  }
   return j.dump(2) + "\n";
 }
 

@@ -5,6 +5,7 @@
 check_programs.py SEMCACHE_RUN PROGRAMS CASE...   PROGRAMS: the compiled test_blas_programs; of some cases another program or library
 """
 import collections
+import ctypes
 import json
 import os
 import pathlib
@@ -186,22 +187,22 @@ def large_operands(c):
     # Half of a product's three matrices. Each of the three results comes home once: it makes room for what follows, or the script reads it.
     c.script("chain.py", options=["--emulate", "--offload=always", "--memory=3M"], h2d=18 * MIB + BYTES_OF_NUMPY_ITSELF, d2h=6 * MIB,
              calls={"BLAS dgemm" + IN_PIECES: 3})
-    for kind in "blocks", "mappings":
-        for memory in "2M", "4M":
-            command = [PYTHON, "-B", str(HERE / "large_operands.py"), kind]
-            plain, status, _, _ = run(command)
-            c.expect("status without semcache-run", status, 0)
+    # Mappings are sent at each call where no operand has enough whole pages to be followed in place.
+    for kind, guard, memories in ("blocks", "4", ("2M", "4M")), ("mappings", "4", ("2M", "4M")), ("mappings", "1000000", ("2M",)):
+        command = [PYTHON, "-B", str(HERE / "large_operands.py"), kind]
+        plain, status, _, _ = run(command)
+        c.expect("status without semcache-run", status, 0)
+        for memory in memories:
             out, status, report, errors = run(command, ["--emulate", "--offload=always", "--malloc=4096", f"--memory={memory}"],
-                                              {"SEMCACHE_BLAS_GUARD": "4"}, c.runner)
-            print(f"  large_operands.py {kind}, {memory}")
+                                              {"SEMCACHE_BLAS_GUARD": guard}, c.runner)
+            print(f"  large_operands.py {kind}, {memory}, {guard} pages")
             c.expect("status", (status, errors), (0, ""))
             c.expect("output", out.splitlines(), plain.splitlines())
             calls = {call["what"] for call in report["library_calls"]}
             in_pieces = {what.split()[1] for what in calls if what.endswith(IN_PIECES)}
             if memory == "2M":
                 c.expect("routines in pieces", in_pieces, OF_LEVEL_3)
-            if kind == "blocks":
-                c.expect("calls on the host", {what for what in calls if "on the host" in what}, set())
+            c.expect("calls on the host", {what for what in calls if "on the host" in what}, set())
 
 
 def no_blas(c):
@@ -382,7 +383,7 @@ def attacks(c):
 
 
 MEMORY_ATTACKS = """growing_blocks aligned_blocks sparse_operands exchanged_operands advised_operands protected_operands mapped_over started_programs
-fork_in_threads operands_of_threads operands_of_modules deeply_bound_modules""".split()
+children_of_all_kinds fork_in_threads operands_of_threads operands_of_modules deeply_bound_modules""".split()
 
 
 def memory_attacks(c):
@@ -391,6 +392,10 @@ def memory_attacks(c):
             continue  # a limit of the library's
         for malloc in "4096", "0":
             c.program(name, options=["--emulate", "--offload=always", f"--malloc={malloc}"], environment={"SEMCACHE_BLAS_GUARD": "1"})
+    # A child has a pipe that shows whether it lives, if calls are offloaded.
+    for options, pipes in (["--emulate", "--offload=always"], 1), (["--emulate", "--offload=never"], 0), (None, 0):
+        output, code, _, stderr = run([c.programs, "pipes_of_children"], options, runner=c.runner)
+        c.expect("pipes_of_children", (output, code, stderr), (f"more in the child: {pipes}\nmore in another one: {pipes}\n", 0, ""))
 
 
 REFERENCE = pathlib.Path("/usr/lib/x86_64-linux-gnu/blas")
@@ -622,6 +627,53 @@ def gemm_chain(c):
             c.expect(f"{variant} {options}: seconds of the start", found.get("start_seconds", 0) > 0, "--start" in options)
             if variant == "page":  # the same bytes as write-back, in pages
                 c.expect(f"{variant} {options}: transfers", (moved["h2d_count"], moved["d2h_count"]), tuple(512 * m for m in expected))
+
+
+    cublasxt(c)
+
+
+def cublasxt(c):
+    """The variant cublasxt: without a GPU it says so; with a library in cuBLASXt's place the calls are the right ones."""
+    def chain(environment, *options, variant="cublasxt"):
+        return run([c.programs, "--variant", variant, "--n", "64", *options], environment=environment)
+
+    refused = "gemm_chain: the variant cublasxt needs a GPU"
+    _, code, _, stderr = chain({"SEMCACHE_DEVICE": "emulated"})
+    c.expect("cublasxt, emulated device", (code, stderr), (2, refused + ": cuBLASXt cannot compute on an emulated device. Unset SEMCACHE_DEVICE\n"))
+    for options in ("--block", "512"), ("--pinning", "once"):
+        out = chain({"SEMCACHE_DEVICE": "emulated"}, *options, variant="hand-tuned")
+        c.expect(f"{options} of another variant", (out[1], "--block and --pinning are options of --variant cublasxt" in out[3]), (2, True))
+    for options in ("--block", "0"), ("--pinning", "some"):
+        c.expect(f"{options}", chain({}, *options)[1], 2)
+    with tempfile.TemporaryDirectory() as folder:
+        empty, there = pathlib.Path(folder, "empty"), pathlib.Path(folder, "there")
+        for place in empty, there:
+            place.mkdir()
+        for library in "libcudart.so.13", "libcublas.so.13":
+            (there / library).symlink_to(os.environ["TEST_BLAS_AS_CUBLASXT"])
+            (empty / library).write_text("no library")
+        own = {"SEMCACHE_DEVICE": "", "TEST_BLAS_XT_CALLS": str(pathlib.Path(folder, "calls"))}
+        _, code, _, stderr = chain({**own, "LD_LIBRARY_PATH": str(there), "TEST_BLAS_XT_NO_GPU": "1"})
+        c.expect("no GPU", (code, stderr), (2, refused + ", and cuBLASXt: cublasXtCreate failed with status 1; is there a GPU?\n"))
+        try:
+            ctypes.CDLL("libcudart.so")  # what the program would find
+        except OSError:
+            _, code, _, stderr = chain({**own, "LD_LIBRARY_PATH": str(empty)})
+            why = "libcudart.so.13 cannot be loaded. Put the folder of CUDA's libraries into LD_LIBRARY_PATH."
+            if (code, stderr) != (2, f"{refused}, and cuBLASXt: {why}\n"):
+                c.expect("no CUDA, or another version", (code, refused in stderr), (2, True))
+        matrix = 64 * 64 * 8
+        for pinning, mode, registered in ("none", 0, 0), ("per-call", 1, 0), ("once", 0, 5):
+            calls, report = (pathlib.Path(folder, name) for name in ("calls", "chain.json"))
+            calls.unlink(missing_ok=True)
+            out, code, _, stderr = chain({**own, "LD_LIBRARY_PATH": str(there)}, "--pinning", pinning, "--block", "32", "--rounds", "2", "--start", "--verify",
+                                         "--report", str(report))
+            c.expect(f"cublasxt, pinning {pinning}", (code, stderr, "verified: yes" in out, "matrices to the device" in out), (0, "", True, False))
+            expected = ["create", "first device", "block 32", f"pinning {mode}", "pinning 0", "gemm 16", f"pinning {mode}"]
+            expected += [f"register {matrix} 0"] * registered + ["gemm 64"] * 6
+            c.expect("calls", calls.read_text().splitlines(), expected)
+            found = json.loads(report.read_text())
+            c.expect("report", (found["block"], found["pinning"], found["device"], len(found["seconds"]), "transfers" in found), (32, pinning, "cuda", 2, False))
 
 
 def call_cost(c):

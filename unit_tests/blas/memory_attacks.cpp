@@ -6,10 +6,12 @@
 #include "programs.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -250,6 +252,88 @@ void fork_in_threads() {
   show("c", c);
 }
 
+/// How many files are open whose numbers are below those that libraries take.
+int low_files() {
+  int found = 0;
+  for (int file = 0; file < 500; ++file) found += ::fcntl(file, F_GETFD) >= 0 ? 1 : 0;
+  return found;
+}
+
+/// How many pipes a child of fork() has that the program has not made. Elsewhere there are none; where calls are offloaded there is one, which shows
+/// that the child lives.
+void pipes_of_children() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  const auto pipes = [] {
+    int found = 0;
+    for (int file = 0; file < 5000; ++file) {
+      struct stat status {};
+      found += ::fstat(file, &status) == 0 && S_ISFIFO(status.st_mode) && file > 2 ? 1 : 0;
+    }
+    return found;
+  };
+  const int before = pipes();
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(pipes() - before);
+  std::printf("more in the child: %d\n", run_child(child));
+  product(b, c, a);
+  const pid_t other = ::fork();
+  if (other == 0) ::_exit(pipes() - before);
+  std::printf("more in another one: %d\n", run_child(other));
+}
+
+/// Children that stay, become daemons, or begin other programs; and a program that closes files that are not its own, and opens others instead. (It
+/// leaves those with low numbers alone, because SemCache needs its own.)
+void children_of_all_kinds() {
+  double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+  product(a, b, c);
+  const int before = low_files();
+  int until[2];
+  if (::pipe(until) != 0) std::abort();
+  std::vector<pid_t> children;
+  for (int i = 0; i < 6; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (i % 3 == 1) {
+        for (int file = 3; file < 5000; ++file) {
+          if (file != until[0]) ::close(file);
+        }
+      }
+      ::close(until[1]);
+      char byte = 0;
+      const bool ended = ::read(until[0], &byte, 1) == 0;
+      product(b, c, a);
+      if (i % 3 == 2) ::execl("/bin/sh", "sh", "-c", "exit 7", nullptr);
+      ::_exit(ended ? digest(a, bytes) % 100 : 1);
+    }
+    children.push_back(child);
+    std::printf("more files: %d\n", low_files() - before);
+    product(b, c, a);
+    show("a", a);
+    if (i == 3) {
+      for (int file = 500; file < 5000; ++file) ::close(file);
+      for (int file = 880; file < 1020; ++file) ::dup2(1, file);  // the program's own
+    }
+    product(a, b, c);
+    show("c", c);
+  }
+  ::close(until[1]);
+  for (const pid_t child : children) std::printf("child %d\n", run_child(child));
+  ::close(until[0]);
+  int own = 0;
+  for (int file = 880; file < 1020; ++file) own += ::close(file) == 0 ? 1 : 0;
+  std::printf("files of the program's own: %d\n", own);
+  for (int i = 0; i < 300; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(3);
+    if (run_child(child) != 3) std::printf("child %d\n", i);
+  }
+  std::printf("more files: %d\n", low_files() - before);
+  int many = 0;
+  for (int file = 500; file < 5000; ++file) many += ::fcntl(file, F_GETFD) >= 0 ? 1 : 0;
+  std::printf("many other files: %d\n", many > 1);
+}
+
 thread_local double of_thread[3][small_count];
 
 void operands_of_threads() {
@@ -344,7 +428,9 @@ const Programs memory_attacks = {
     {"protected_operands", &protected_operands},
     {"mapped_over", &mapped_over},
     {"started_programs", &started_programs},
+    {"children_of_all_kinds", &children_of_all_kinds},
     {"fork_in_threads", &fork_in_threads},
+    {"pipes_of_children", &pipes_of_children},
     {"operands_of_threads", &operands_of_threads},
     {"operands_of_modules", &operands_of_modules},
 };

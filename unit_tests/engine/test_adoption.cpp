@@ -289,6 +289,40 @@ TEST_P(Adoption, IsPageLockedAsMirrorsAre) {
   a.release();  // the device complains about pages that stay locked
 }
 
+/// While a child of the program lives, say. The program says when that is over.
+TEST_P(Adoption, IsPageLockedOnlyWhenItMayBe) {
+  if (GetParam()) GTEST_SKIP() << "an emulated device locks no pages";
+  struct Asked : engine::Surroundings {
+    bool may = false;
+    int times = 0;
+    bool may_lock_pages() noexcept override { return ++times, may; }
+  } asked;
+  Program::Options o = options();
+  o.engine.device_memory_bytes = 256 * page;
+  o.engine.surroundings = &asked;
+  Program p(o);
+  LentBlock a(p, 65 * page, page / 2);
+  Memory& d = p.on_device(a.bytes());
+  const auto locked = [&] { return p.engine().state().pages->any_locked(*a.body(), a.body()->all()); };
+  const auto go_there_and_back = [&](std::uint64_t seed) {
+    p.kernel_write(nullptr, d, d.all(), seed);
+    p.engine().copies.copy(a.address(), d.address, a.bytes());
+    EXPECT_EQ(a.content(), mixed(a.bytes(), seed));
+  };
+  go_there_and_back(1);
+  EXPECT_FALSE(locked());
+  EXPECT_GT(asked.times, 0);
+  asked.may = true;
+  go_there_and_back(2);
+  EXPECT_TRUE(locked());
+  const int times = asked.times;
+  asked.may = false;
+  go_there_and_back(3);
+  EXPECT_TRUE(locked());  // what is locked stays so
+  EXPECT_EQ(asked.times, times);
+  a.release();
+}
+
 /// Near the kernel's limit on mappings it becomes open, as mirrors do, and copies happen at the call.
 TEST_P(Adoption, BecomesOpenNearTheLimitOnMappings) {
   Program::Options o = options();

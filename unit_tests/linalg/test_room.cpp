@@ -121,6 +121,39 @@ TEST_F(LinalgRoom, WhatFitsNoDeviceIsRefused) {
   });
 }
 
+/// Each of three arrays fits the device, and they do not together. A task that uses some rows of an array on the device does not need those between
+/// them. Adopted memory has such an array, too, where it neither begins nor ends with a page.
+TEST_F(LinalgRoom, TasksUseRowsOfArraysOnTheDeviceApart) {
+  constexpr std::int64_t n = 260;  // 528 KiB
+  for (const char* const memory : {"1M", "1300K"}) {
+    const Setting budget("SEMCACHE_DEVICE_MEMORY", memory);
+    for (const Where where : {Where::home, Where::adopted}) {
+      for (const bool transposed_a : {false, true}) {
+        for (const bool transposed_b : {false, true}) {
+          SCOPED_TRACE(std::string(memory) + (where == Where::home ? " home" : " adopted") + (transposed_a ? " T" : " N") + (transposed_b ? "T" : "N"));
+          on_devices(1, [&] {
+            Array<double> a(n * n, where), b(n * n, where), c(n * n, where);
+            std::vector<double> ones(n * n), diagonal(n * n), expected(n * n);
+            for (std::int64_t i = 0; i < n * n; ++i) {
+              const std::int64_t row = i % n, column = i / n;
+              ones[static_cast<std::size_t>(i)] = static_cast<double>((transposed_a ? column : row) % 7);  // of op(A): its row
+              diagonal[static_cast<std::size_t>(i)] = row == column ? static_cast<double>(1 + row % 5) : 0;
+              expected[static_cast<std::size_t>(i)] = static_cast<double>(row % 7 * (1 + column % 5)) + 2 * 3;
+            }
+            a.set(ones);
+            b.set(diagonal);
+            c.set(std::vector<double>(n * n, 3.0));
+            gemm(transposed_a ? Transpose::yes : Transpose::no, transposed_b ? Transpose::yes : Transpose::no, n, n, n, 1.0, a.data(), n, b.data(), n, 2.0,
+                 c.data(), n);
+            EXPECT_TRUE(c.get() == expected);
+            EXPECT_TRUE(a.get() == ones && b.get() == diagonal);
+          });
+        }
+      }
+    }
+  }
+}
+
 /// All devices need the same parts of x, and the small one has its own, smaller memory around them (two unit matrices, one below the other).
 TEST_F(LinalgRoom, ATightDeviceNeedsTheSamePartsAsOthers) {
   constexpr std::int32_t n = 1 << 18;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "process.hpp"
 
+#include "children.hpp"
 #include "interposed.hpp"
 #include "own_pages.hpp"
 #include "report.hpp"
@@ -118,8 +119,10 @@ void before_fork() {
   } catch (const std::exception& e) {
     base::raw_log("before fork(): some memory of BLAS operands stays on the device, and the child cannot use it: %s", e.what());
   }
+  if (!is_child()) children::before_fork();
 }
 void after_fork() {
+  children::after_fork();
   if (here != Here::forks) return;
   here = Here::outside;
   ::pthread_rwlock_unlock(&uses);
@@ -146,7 +149,9 @@ void start() {
   ::pthread_atfork(&before_fork, &after_fork, [] {
     here = Here::outside;
     uses = open_lock;
+    children::in_child();
   });
+  runtime::lock_pages_only_if([]() noexcept { return !children::any_lives(); });
   state = Device::runs;
 }
 

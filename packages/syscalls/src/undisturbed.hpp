@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <initializer_list>
+
 namespace semcache::syscalls {
 
 /// Keeps the program from cancelling this thread (pthread_cancel) for a while. The thread is cancelled later, as POSIX permits it.

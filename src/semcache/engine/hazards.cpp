@@ -141,7 +141,7 @@ Obstacle Hazards::directly_reached(Memory& host, const Region& where) {
             std::min({used.end + gap, s_.pages->chunk_end(used.end - 1), host.bytes})};
   }
   const ByteRange chunk = s_.pages->worth_locking(host, used);
-  if (chunk.empty()) return {};
+  if (chunk.empty() || !s_.surroundings.may_lock_pages()) return {};
   const Obstacle o = flights_of(host, chunk, Mode::writes);
   return o ? o : Obstacle::page_lock(host, chunk);
 }

@@ -30,6 +30,8 @@ class Surroundings {
   /// cannot be done. The lock is held. @throws std::bad_alloc
   [[nodiscard]] virtual bool watch(const std::byte* /*pages*/, std::uint64_t /*bytes*/) { return true; }
   virtual void unwatch(const std::byte* /*pages*/, std::uint64_t /*bytes*/) noexcept {}
+  /// May host pages be page-locked now? Asked each time when they would be. The lock is held.
+  [[nodiscard]] virtual bool may_lock_pages() noexcept { return true; }
   /// Called before a launch that takes the engine's lock. The lock is held.
   virtual void look_around() noexcept {}
   /// Called whenever a transaction has given up the lock, before it waits; what it has planned so far is void. For tests.

@@ -93,6 +93,7 @@ class Threads final : public engine::Surroundings {
   }
   bool watch(const std::byte* pages, std::uint64_t bytes) override { return tracker_.watch(pages, bytes); }
   void unwatch(const std::byte* pages, std::uint64_t bytes) noexcept override { tracker_.unwatch(pages, bytes); }
+  bool may_lock_pages() noexcept override { return pages_may_be_locked(); }
   /// Calls `stay_on_top` at most once per tick of a coarse clock, because reading that clock costs some nanoseconds, and the call
   /// some hundred.
   void look_around() noexcept override {

@@ -344,10 +344,17 @@ Listeners<void (*)(const void*) noexcept>& releasers() {
   static auto* const e = new Listeners<void (*)(const void*) noexcept>;
   return *e;
 }
+std::atomic<bool (*)() noexcept> may_lock{nullptr};
 }  // namespace
 
 void before_end(void (*function)() noexcept) { enders().add(function); }
 void before_release(void (*function)(const void*) noexcept) { releasers().add(function); }
+void lock_pages_only_if(bool (*function)() noexcept) { may_lock.store(function); }
+
+bool pages_may_be_locked() noexcept {
+  bool (*const may)() noexcept = may_lock.load();
+  return may == nullptr || may();
+}
 
 void tell_of_release(const void* address) {
   for (const auto function : releasers().all()) function(address);

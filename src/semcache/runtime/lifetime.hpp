@@ -155,6 +155,8 @@ struct InAdopted {
 /// @throws UsageError  it begins there, but leaves the adopted range
 [[nodiscard]] bool find_adopted(const Runtime& r, const void* address, std::size_t bytes, InAdopted& found);
 
+/// Asks the function that `lock_pages_only_if` was given.
+[[nodiscard]] bool pages_may_be_locked() noexcept;
 /// Calls the functions that wait for releases (`before_release`). Call it without a `Call`.
 void tell_of_release(const void* address);
 

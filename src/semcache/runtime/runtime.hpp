@@ -119,6 +119,11 @@ SEMCACHE_API void before_release(void (*function)(const void* address) noexcept)
 /// and the fork may be out of the child's reach. Does nothing while no runtime runs.
 /// @throws OutOfMemory, DeviceError, SystemError  some arrays are not open
 SEMCACHE_API void settle_and_open();
+/// From now on host pages are page-locked only while this function returns true (nullptr: always, as in the beginning). It is asked each time when pages
+/// would be page-locked. Where it returns false, transfers use these pages unlocked; pages that are locked stay so. For who forks: page-locking copies
+/// each page that a child shares, so it costs the more while the child lives.
+/// @param function  must not throw, allocate, use arrays or wait for threads that do; it holds for later runtimes, too. Threads: any
+SEMCACHE_API void lock_pages_only_if(bool (*function)() noexcept);
 
 /// Returns 128 bytes of host memory for a framework's header, which belong to the allocation that starts at `address` and are
 /// zeroed when it is allocated; nullptr if `address` is not the first byte of a live allocation. Frameworks that place a header

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -36,12 +37,6 @@ bool before(const Rectangle& a, const Rectangle& b) noexcept {
 }
 bool same(const Rectangle& a, const Rectangle& b) noexcept { return contains(a, b) && contains(b, a); }
 
-/// What one device uses of one operand, in memory there.
-struct Place {
-  Rectangle where;
-  runtime::Tile tile;
-};
-
 /// The bytes of a rectangle of a matrix, for the calls of the runtime.
 struct Bytes {
   const std::byte* first;
@@ -52,6 +47,35 @@ Bytes bytes_of(const Matrix& m, const Rectangle& r) noexcept {
   return {static_cast<const std::byte*>(m.data) + (r.column_begin * m.leading + r.row_begin) * e, (r.row_end - r.row_begin) * e,
           r.column_end - r.column_begin, m.leading * e};
 }
+
+/// What one device uses of one operand, in memory there.
+class Place {
+ public:
+  enum class Room { enough, scarce };
+  /// @param room  scarce: the parts that the device uses of all operands do not fit it together
+  Place(const Matrix& m, const Rectangle& where, std::uint32_t device, Room room) : where_(where), tile_(tile_of(m, where, device)) {
+    // The tile is the array itself, if that lies on the device. A kernel that uses some rows of it needs all that lies between them, too.
+    const Bytes b = bytes_of(m, where);
+    const std::uint64_t hull = (b.columns - 1) * b.pitch + b.width, bytes = b.columns * b.width;
+    if (room == Room::scarce && tile_.data() == b.first && hull > bytes + bytes / 8) apart_.emplace(b.first, b.width, b.columns, b.pitch, device);
+  }
+  [[nodiscard]] const Rectangle& where() const noexcept { return where_; }
+  [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(apart_ ? apart_->data() : tile_.data()); }
+  /// Elements from one column to the next.
+  [[nodiscard]] std::uint64_t leading(const Matrix& m) const noexcept {
+    const bool one_column = where_.column_end - where_.column_begin <= 1;
+    return apart_ || one_column ? where_.row_end - where_.row_begin : tile_.pitch() / m.element_bytes;
+  }
+
+ private:
+  static runtime::Tile tile_of(const Matrix& m, const Rectangle& where, std::uint32_t device) {
+    const Bytes b = bytes_of(m, where);
+    return {b.first, b.width, b.columns, b.pitch, device, m.element_bytes};
+  }
+  Rectangle where_;
+  runtime::Tile tile_;
+  std::optional<runtime::ArrayPart> apart_;
+};
 
 /// What a task of one device uses of an operand, and the rectangle whose place has it.
 struct Need {
@@ -104,7 +128,7 @@ class Places {
         if (p.where.empty()) continue;
         if (p.together.empty()) {
           used[{t.device, p.operand}].insert(p.where);
-        } else if (add({t.device, p.operand}, p.together)) {
+        } else if (add({t.device, p.operand}, p.together, Place::Room::enough)) {
           bytes[t.device] += elements(p.together) * operands_[p.operand].element_bytes;
         }
       }
@@ -124,11 +148,12 @@ class Places {
     for (const auto& [key, parts] : used) {
       const auto all = filled.find(key);
       const std::uint64_t budget = runtime::device_budget(key.first);  // each place takes whole pages of the device
-      if (all != filled.end() && bytes[key.first] <= budget - budget / 8) {
-        (void)add(key, all->second);
+      const bool fit = bytes[key.first] <= budget - budget / 8;
+      if (all != filled.end() && fit) {
+        (void)add(key, all->second, Place::Room::enough);
         of_all_[key] = all->second;
       } else {
-        for (const Rectangle& where : parts) (void)add(key, where);
+        for (const Rectangle& where : parts) (void)add(key, where, fit ? Place::Room::enough : Place::Room::scarce);
       }
     }
   }
@@ -136,7 +161,7 @@ class Places {
   [[nodiscard]] Operand operand(std::uint32_t device, const TaskPart& part) const {
     const Matrix& m = operands_[part.operand];
     const Place& p = place(device, part.operand, need(device, part));
-    return {at(p, m, part.where), leading_of(p, m)};
+    return {at(p, m, part.where), p.leading(m)};
   }
   [[nodiscard]] runtime::LibraryUse use(std::uint32_t device, const TaskPart& part) const {
     return use_of(place(device, part.operand, need(device, part)), operands_[part.operand], part.where, part.mode);
@@ -320,11 +345,10 @@ class Places {
   }
 
   /// @return false if there is this place already
-  bool add(const Key& key, const Rectangle& where) {
+  bool add(const Key& key, const Rectangle& where, Place::Room room) {
     std::map<Rectangle, Place, Before>& places = places_[key];
     if (places.count(where) > 0) return false;
-    const Bytes b = bytes_of(operands_[key.second], where);
-    places.emplace(where, Place{where, runtime::Tile(b.first, b.width, b.columns, b.pitch, key.first, operands_[key.second].element_bytes)});
+    places.try_emplace(where, operands_[key.second], where, key.first, room);
     return true;
   }
   /// What a task on the device needs for the part.
@@ -343,15 +367,12 @@ class Places {
   [[nodiscard]] const Place& place(std::uint32_t device, std::uint32_t operand, const Need& need) const {
     return places_.at({device, operand}).at(need.around);
   }
-  [[nodiscard]] static std::uint64_t leading_of(const Place& p, const Matrix& m) noexcept {
-    return p.where.column_end - p.where.column_begin > 1 ? p.tile.pitch() / m.element_bytes : p.where.row_end - p.where.row_begin;
-  }
   [[nodiscard]] static void* at(const Place& p, const Matrix& m, const Rectangle& r) noexcept {
-    const std::uint64_t elements = (r.column_begin - p.where.column_begin) * leading_of(p, m) + (r.row_begin - p.where.row_begin);
-    return static_cast<std::byte*>(p.tile.data()) + elements * m.element_bytes;
+    const std::uint64_t elements = (r.column_begin - p.where().column_begin) * p.leading(m) + (r.row_begin - p.where().row_begin);
+    return p.data() + elements * m.element_bytes;
   }
   [[nodiscard]] static runtime::LibraryUse use_of(const Place& p, const Matrix& m, const Rectangle& r, Access mode) noexcept {
-    return {at(p, m, r), (r.row_end - r.row_begin) * m.element_bytes, mode, r.column_end - r.column_begin, leading_of(p, m) * m.element_bytes};
+    return {at(p, m, r), (r.row_end - r.row_begin) * m.element_bytes, mode, r.column_end - r.column_begin, p.leading(m) * m.element_bytes};
   }
 
   const std::vector<Matrix>& operands_;
