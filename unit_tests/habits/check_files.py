@@ -124,12 +124,16 @@ def check_spack():
 
 
 def check_kokkos_names():
-    """Kokkos 5 has View::HostMirror only with the code that Kokkos 4 deprecated, and Kokkos 3.4, which continuous integration uses, no other name."""
+    """Kokkos 5 has View::HostMirror only with the code that Kokkos 4 deprecated, and Kokkos 3.4, which continuous integration uses, no other name.
+    The members of a Kokkos::DualView are private in Kokkos 5."""
     names = r"::(HostMirror|host_mirror_type)\b"
+    members = r"\.[hd]_view\b"
     listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", clone, "ls-files", "*.cpp", "*.hpp"], check=True, capture_output=True, text=True)
     for name in listed.stdout.split():
         if name != "packages/kokkos/semcache/kokkos/compat.hpp":
             expect(not re.search(names, (clone / name).read_text()), f"{name} names a View's mirror type: use semcache::kokkos::host_mirror_t")
+        if name.startswith(("unit_tests/kokkos/", "miniapps/", "examples/")):
+            expect(not re.search(members, (clone / name).read_text()), f"{name} names a member of a DualView: use view_host() and view_device()")
 
 
 check_citation()

@@ -15,7 +15,7 @@ using Stock = Kokkos::DualView<double*, Device>;
 constexpr int n = 1000;
 
 void write_on_host(const Stock& dual, double value) {
-  for (int i = 0; i < n; ++i) dual.h_view(i) = value;
+  for (int i = 0; i < n; ++i) dual.view_host()(i) = value;
 }
 void double_on_device(const Vector& a) {
   Kokkos::parallel_for("double", Range(0, a.extent(0)), KOKKOS_LAMBDA(int i) { a(i) *= 2; });
@@ -37,7 +37,7 @@ KOKKOS_TEST(KokkosDualViewWatch, AForgottenSyncToTheDeviceIsNamedWhenTheDualView
   const std::string said = said_by([&] {
     Stock x("x", n);
     write_on_host(x, 3);
-    on_device = sum(x.d_view);
+    on_device = sum(x.view_device());
   });
   EXPECT_EQ(on_device, 0) << "the error of this program, of which the test is about";
   EXPECT_NE(said.find("perhaps a sync is missing: 'x_mirror' was written (host access"), std::string::npos) << said;
@@ -50,12 +50,12 @@ KOKKOS_TEST(KokkosDualViewWatch, ItIsNamedWhenTheHostSideIsOverwritten) {
   EXPECT_EQ(said_by([&] {
               write_on_host(x, 3);
               const Stock copy = x;
-              copy.d_view.extent(0);
-              double_on_device(copy.d_view);
+              copy.view_device().extent(0);
+              double_on_device(copy.view_device());
             }),
             "");
-  EXPECT_NE(said_by([&] { Kokkos::deep_copy(x.h_view, x.d_view); }).find("'x_mirror' was written"), std::string::npos);
-  EXPECT_EQ(x.h_view(7), 0);
+  EXPECT_NE(said_by([&] { Kokkos::deep_copy(x.view_host(), x.view_device()); }).find("'x_mirror' was written"), std::string::npos);
+  EXPECT_EQ(x.view_host()(7), 0);
 }
 
 KOKKOS_TEST(KokkosDualViewWatch, ModifyWithoutSyncIsNamed) {
@@ -63,7 +63,7 @@ KOKKOS_TEST(KokkosDualViewWatch, ModifyWithoutSyncIsNamed) {
               Stock x("x", n);
               write_on_host(x, 3);
               x.modify_host();
-              double_on_device(x.d_view);
+              double_on_device(x.view_device());
             }).find("'x_mirror' was written"),
             std::string::npos);
 }
@@ -75,8 +75,8 @@ KOKKOS_TEST(KokkosDualViewWatch, TheSecondOfTwoDualViewsIsNamedAlone) {
     write_on_host(wrong, 3);
     right.modify_host();
     right.sync_device();
-    double_on_device(right.d_view);
-    double_on_device(wrong.d_view);
+    double_on_device(right.view_device());
+    double_on_device(wrong.view_device());
   });
   EXPECT_NE(said.find("'wrong_mirror' was written"), std::string::npos) << said;
   EXPECT_EQ(said.find("right"), std::string::npos) << said;
@@ -89,10 +89,10 @@ KOKKOS_TEST(KokkosDualViewWatch, ProgramsThatSyncAreNotNamed) {
                 write_on_host(x, step);
                 x.modify_host();
                 x.sync_device();
-                double_on_device(x.d_view);
+                double_on_device(x.view_device());
                 x.modify_device();
                 x.sync_host();
-                EXPECT_EQ(x.h_view(n - 1), 2.0 * step);
+                EXPECT_EQ(x.view_host()(n - 1), 2.0 * step);
               }
             }),
             "");
@@ -102,11 +102,11 @@ KOKKOS_TEST(KokkosDualViewWatch, AHostThatPreparesTheNextStepIsNotNamed) {
   EXPECT_EQ(said_by([&] {
               Stock x("x", n);
               write_on_host(x, 1);
-              Kokkos::deep_copy(x.d_view, x.h_view);
+              Kokkos::deep_copy(x.view_device(), x.view_host());
               write_on_host(x, 5);  // for the next step
-              double_on_device(x.d_view);
-              Kokkos::deep_copy(x.d_view, x.h_view);
-              EXPECT_EQ(sum(x.d_view), 5.0 * n);
+              double_on_device(x.view_device());
+              Kokkos::deep_copy(x.view_device(), x.view_host());
+              EXPECT_EQ(sum(x.view_device()), 5.0 * n);
             }),
             "");
 }
@@ -115,7 +115,7 @@ KOKKOS_TEST(KokkosDualViewWatch, EqualContentIsNotNamed) {
   EXPECT_EQ(said_by([&] {
               Stock x("x", n);
               write_on_host(x, 0);
-              EXPECT_EQ(sum(x.d_view), 0);
+              EXPECT_EQ(sum(x.view_device()), 0);
             }),
             "");
 }
@@ -125,8 +125,8 @@ KOKKOS_TEST(KokkosDualViewWatch, WhatIsCopiedElsewhereIsNotNamed) {
               Stock x("x", n);
               const Vector other("other", n);
               write_on_host(x, 3);
-              EXPECT_EQ(sum(x.d_view), 0);
-              Kokkos::deep_copy(other, x.h_view);
+              EXPECT_EQ(sum(x.view_device()), 0);
+              Kokkos::deep_copy(other, x.view_host());
               EXPECT_EQ(sum(other), 3.0 * n);
             }),
             "");

@@ -21,20 +21,20 @@ KOKKOS_TEST(KokkosLargeArrays, AreEvictedToTheirPageLockedHostSides) {
   std::vector<Dual> arrays;
   for (int k = 0; k < 3; ++k) {
     arrays.emplace_back("array" + std::to_string(k), n);
-    auto host = arrays[k].h_view;
+    auto host = arrays[k].view_host();
     for (int i = 0; i < n; ++i) host(i) = k + i;
   }
   const std::uint64_t evictions = semcache::statistics().total.evictions;
   for (int round = 0; round < 2; ++round) {
-    for (Dual& a : arrays) add(a.d_view, 1);  // the first time page-locks the host side
+    for (Dual& a : arrays) add(a.view_device(), 1);  // the first time page-locks the host side
   }
   EXPECT_GE(semcache::statistics().total.evictions - evictions, 3u);
   for (int k = 0; k < 3; ++k) {
-    auto host = arrays[k].h_view;
+    auto host = arrays[k].view_host();
     int wrong = 0;
     for (int i = 0; i < n; i += 509) wrong += host(i) != k + i + 2;
     EXPECT_EQ(wrong, 0) << k;
-    EXPECT_EQ(sum(arrays[k].d_view), n * (k + 2.0) + n * (n - 1.0) / 2) << k;
+    EXPECT_EQ(sum(arrays[k].view_device()), n * (k + 2.0) + n * (n - 1.0) / 2) << k;
   }
 }
 
