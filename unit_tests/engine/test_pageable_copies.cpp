@@ -118,6 +118,52 @@ TEST(PageableCopies, WhoNeedsTheRoomWaits) {
   p.expect_device(copied, 1);
 }
 
+/// Others may copy without a pause, so whoever needs room that they keep waits no longer than for launches.
+TEST(PageableCopies, WhoNeedsTheRoomWaitsForAWhile) {
+  Program::Options o = Program::defaults();
+  o.device.granularity_bytes = page;
+  o.engine.device_memory_bytes = 4 * page;
+  o.engine.patience = std::chrono::seconds(0);
+  Program p(o);
+  Memory& copied = p.on_device(page);
+  p.kernel_write(&stream, copied, copied.all(), 1);
+  std::vector<Memory*> others;
+  for (int i = 0; i < 3; ++i) others.push_back(&p.on_device(page));
+  std::vector<std::byte> target(page);
+  std::future<void> other;
+  p.device().slow = [&](const char* what) {
+    if (std::strcmp(what, "a copy of pageable memory") != 0 || other.valid()) return;
+    other = std::async(std::launch::async, [&] {
+      const engine::QueueIndex q = p.queue(&stream);
+      std::vector<engine::Operand> operands;
+      for (Memory* m : others) operands.push_back({m, true});
+      (void)p.engine().launches.begin_launch(q, operands.data(), operands.size());
+    });
+    EXPECT_EQ(other.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  };
+  p.engine().copies.copy(target.data(), copied.address, page);
+  p.device().slow = nullptr;
+  ASSERT_TRUE(other.valid());
+  EXPECT_THROW(other.get(), OutOfMemory);
+  Program::expect(target, copied.all(), 1, "ordinary memory");
+}
+
+/// Where the driver locks no memory, it copies ordinary memory itself.
+TEST(PageableCopies, NeedNoPageLockedMemory) {
+  Program::Options o = Program::defaults();
+  o.device.arena_bytes = o.engine.device_memory_bytes = 64u << 20;
+  Program p(o);
+  Memory& d = p.on_device((9u << 20) + 100);
+  std::vector<std::byte> source(d.bytes);
+  for (std::uint64_t i = 0; i < d.bytes; ++i) source[i] = Machine::mix(5, i);
+  const Counters before = p.counters();
+  p.device().fail_call(1, FakeDevice::call_staging);
+  p.engine().copies.copy(d.address, source.data(), d.bytes);
+  std::memset(source.data(), 0, source.size());
+  p.expect_device(d, 5);
+  EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, d.bytes);
+}
+
 /// A thread inside a call of the driver gives up waiting for launches after a while, because they may wait for this thread. A copy does not, and may
 /// take longer.
 TEST(PageableCopies, ACallOfTheDriverWaitsForTheirEnd) {

@@ -535,9 +535,12 @@ void Copies::copy_from_open(Transaction& t, const Kept& kept, std::uint64_t posi
     source = elsewhere(host_space, buffer.data());
     pitch = what.width;
   } else if (!to.on_host() && source.space == host_space && pageable_copies_.concern(from)) {
-    staged = pageable_copies_.stage(t, to.space, source.address, {0, what.width, what.columns, what.from_pitch});
-    source.address = staged.front().staging;
-    pitch = what.width;
+    try {
+      staged = pageable_copies_.stage(t, to.space, source.address, {0, what.width, what.columns, what.from_pitch});
+      source.address = staged.front().staging;
+      pitch = what.width;
+    } catch (const OutOfMemory&) {  // without page-locked memory the driver copies these bytes while other threads wait for the lock
+    }
   }
   t.run([&] {
     s_.expect_not_freed(kept);

@@ -115,9 +115,10 @@ Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted)
 
 bool Residency::pins_end(const DeviceState& d) {
   Thread& thread = here();
-  // Pins end without the lock, so those that were in the way may have ended since. Copies to ordinary memory end theirs by themselves.
-  if (s_.copies_that_pin > 0 || !d.memory->any_mapped([this](const Memory& m) { return s_.pinned(m); })) return true;
-  if (s_.surroundings.in_launch() || thread.in_driver_call != nullptr || thread.served_address != nullptr) return false;
+  // Pins end without the lock, so those that were in the way may have ended since.
+  if (!d.memory->any_mapped([this](const Memory& m) { return s_.pinned(m); })) return true;
+  const bool perhaps_for_this = s_.surroundings.in_launch() || thread.in_driver_call != nullptr || thread.served_address != nullptr;
+  if (perhaps_for_this && s_.copies_that_pin == 0) return false;
   if (!thread.for_room) thread.for_room.emplace(s_.options.patience);
   if (!thread.for_room->over()) return true;
   thread.for_room.reset();

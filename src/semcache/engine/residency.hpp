@@ -86,8 +86,8 @@ class Residency : Parts {
   /// @param evicted  is set to false if no block can be evicted
   Obstacle evict_one(DeviceState& d, const Blocks& keep, bool& evicted);
   /// Is it worth waiting for the pins that kept memory from being evicted? A launch of another thread ends its pins when it has been
-  /// submitted, but it may wait for this thread. So the answer is no after a while, and where this thread is in a launch of its own, in a
-  /// call of the driver, or serves a page fault.
+  /// submitted, but it may wait for this thread. So the answer is no after a while. Where this thread is in a launch of its own, in a call of the
+  /// driver, or serves a page fault, it is no at once, unless there are copies to ordinary memory, which wait for nobody.
   [[nodiscard]] bool pins_end(const DeviceState& d);
   /// May the block be evicted now?
   /// @param pinned  is set to true if it may not because it is pinned
