@@ -138,6 +138,7 @@ TEST(PageableCopies, WhoNeedsTheRoomWaitsForAWhile) {
       std::vector<engine::Operand> operands;
       for (Memory* m : others) operands.push_back({m, true});
       (void)p.engine().launches.begin_launch(q, operands.data(), operands.size());
+      p.engine().launches.end_launch(q, operands.data(), operands.size());
     });
     EXPECT_EQ(other.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   };
