@@ -335,7 +335,8 @@ TEST(WaitingForTheLock, AFaultComesBeforeFurtherLaunches) {
     // The launch that has the lock keeps it until the reader waits for it.
     said.hold_once([&] {
       may_read = true;
-      while (!sleeps(reader)) std::this_thread::yield();
+      // On its way to the lock it may sleep for a moment where another thread has something else that it needs.
+      for (int asleep = 0; asleep < 5; asleep = sleeps(reader) ? asleep + 1 : 0) std::this_thread::sleep_for(1ms);
       looks_at_fault = said.looks.load();
       until.looks = -1;
     });
