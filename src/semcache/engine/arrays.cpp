@@ -44,7 +44,8 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->access = platform::Protection::none;
   m->opened_in_part = false;
   m->in_part.reset();
-  m->stale_at = m->shared_at = Memory::not_looked_at;
+  m->exception_at = Memory::not_looked_at;
+  m->exception_is_stale = true;
   m->transit_block.reset();
   m->holds_handles.store(false, std::memory_order_relaxed);
   std::memset(m->header, 0, sizeof m->header);

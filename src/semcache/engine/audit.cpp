@@ -147,14 +147,15 @@ void Audit::look_at_flags(const Memory& m) {
   if ((flags & Memory::idle) != 0) look_at_transfers(m);
   if (m.snapshot() || !s_.directory.touched(m.slot).empty()) return;
   constexpr std::uint64_t nowhere = directory::Directory::nowhere;
-  if (m.stale_at == Memory::not_looked_at) return;
-  if ((m.stale_at == nowhere) != s_.directory.fresh(m.slot, m.positions())) {
+  if (m.exception_at == Memory::not_looked_at) return;
+  const bool exclusive = m.exception_at == nowhere, fresh = exclusive || !m.exception_is_stale;
+  if (fresh != s_.directory.fresh(m.slot, m.positions())) {
     base::fatal("audit: I1: a projection has found all of '%s' %s, and was told of no change since", s_.name(m),
-                m.stale_at == nowhere ? "fresh" : "not to be fresh");
+                fresh ? "fresh" : "not to be fresh");
   }
-  if (m.stale_at == nowhere && m.bytes > 0 && (m.shared_at == nowhere) != s_.directory.exclusive(m.slot, m.positions())) {
+  if (fresh && m.bytes > 0 && exclusive != s_.directory.exclusive(m.slot, m.positions())) {
     base::fatal("audit: I2: a projection has found all of '%s' %s, and was told of no change since", s_.name(m),
-                m.shared_at == nowhere ? "exclusive" : "not to be exclusive");
+                exclusive ? "exclusive" : "not to be exclusive");
   }
 }
 

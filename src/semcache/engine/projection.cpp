@@ -44,10 +44,6 @@ bool none_in(const Region& all, std::uint64_t& exception, ByteRange changed, con
 }  // namespace
 
 void Projection::project() noexcept {
-  const std::uint64_t projection = ++projection_;
-  const auto project_once = [&](Memory& m, ByteRange changed) {
-    if (std::exchange(m.projected, projection) != projection) project_device(m, changed);
-  };
   s_.projection_waits.store(false);
   projecting_.swap(revoked_);
   for (Memory* m : projecting_) m->awaits_projection = false;
@@ -59,11 +55,11 @@ void Projection::project() noexcept {
     } else if (m->on_host()) {
       s_.pages->project(*m, touched.range);
     } else {
-      project_once(*m, touched.range);
+      project_device(*m, touched.range);
     }
   }
   for (Memory* m : projecting_) {
-    if (m->live && !m->on_host() && !m->snapshot()) project_once(*m, {});
+    if (m->live && !m->on_host() && !m->snapshot()) project_device(*m, {});  // little work for those that were touched, too
   }
   projecting_.clear();
 }
@@ -76,16 +72,19 @@ void Projection::project_soon() noexcept {
 
 platform::Protection Projection::permitted(Memory& m, ByteRange changed) const noexcept {
   using platform::Protection;
-  if (changed.empty() && m.stale_at != Memory::not_looked_at) {
-    return m.stale_at != nowhere ? Protection::none : m.shared_at != nowhere ? Protection::read : Protection::read_write;
+  std::uint64_t& exception = m.exception_at;
+  if (changed.empty() && exception != Memory::not_looked_at) {
+    return exception == nowhere ? Protection::read_write : m.exception_is_stale ? Protection::none : Protection::read;
   }
   const Region all = m.positions();
-  const bool fresh = none_in(all, m.stale_at, changed, [&](const Region& part) { return s_.directory.find_stale(m.slot, part); });
+  std::uint64_t stale_at = m.exception_is_stale ? exception : nowhere;
+  const bool fresh = none_in(all, stale_at, changed, [&](const Region& part) { return s_.directory.find_stale(m.slot, part); });
+  m.exception_is_stale = !fresh;
   if (!fresh) {
-    m.shared_at = m.stale_at;  // what is stale is not exclusive
+    exception = stale_at;
     return Protection::none;
   }
-  const bool exclusive = none_in(all, m.shared_at, changed, [&](const Region& part) { return s_.directory.find_shared(m.slot, part); });
+  const bool exclusive = none_in(all, exception, changed, [&](const Region& part) { return s_.directory.find_shared(m.slot, part); });
   return exclusive ? Protection::read_write : Protection::read;
 }
 

@@ -112,7 +112,6 @@ class Projection : Parts {
   base::Vector<Memory*> projecting_;  ///< working memory of `project`
   base::Vector<Memory*> unwanted_;    ///< see `perhaps_unwanted`
   base::Vector<Memory*> unready_;     ///< see `perhaps_unready`
-  std::uint64_t projection_ = 0;  ///< projections so far
 };
 
 }  // namespace semcache::engine

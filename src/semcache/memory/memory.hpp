@@ -92,11 +92,12 @@ struct alignas(64) Memory {
   bool awaits_projection = false;    ///< listed in `Projection`
   bool perhaps_unready = false;      ///< listed in `Projection`
   bool stands_for_all = false;       ///< this is a `DeviceState::everything`
-  std::uint64_t projected = 0;       ///< the number of the projection that set `flags` last
-  /// Where `Projection` last found content that is not fresh, or not exclusive; `Directory::nowhere` if there was none. So next time it
+  /// Is the content stale at `exception_at`? Otherwise it is only not exclusive there.
+  bool exception_is_stale = true;
+  /// Where `Projection` last found content that is not fresh or, if all is, not exclusive; `Directory::nowhere` if there was none. So next time it
   /// looks at what has changed since, or from here on. A launch behind a transfer looks at nothing, and each task of a tiling at its own tiles.
+  std::uint64_t exception_at = not_looked_at;
   static constexpr std::uint64_t not_looked_at = UINT64_MAX - 1;
-  std::uint64_t stale_at = not_looked_at, shared_at = not_looked_at;
   static constexpr std::uint64_t never = UINT64_MAX;
   std::atomic<std::uint64_t> since{never};       ///< the engine's clock when it became an array; see `DeviceState::everything`
   /// What is known of uses of parts of the array; made where there is one.
