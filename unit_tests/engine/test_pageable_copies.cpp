@@ -20,6 +20,44 @@ using engine::Memory;
 char stream;
 constexpr std::uint64_t page = 4096;
 
+/// An array that a kernel has written, in a device's memory that has room for it or for three others.
+struct Crowded {
+  explicit Crowded(std::chrono::nanoseconds patience = Program::defaults().engine.patience) : p(options(patience)) {
+    p.kernel_write(&stream, copied, copied.all(), 1);
+  }
+  static Program::Options options(std::chrono::nanoseconds patience) {
+    Program::Options o = Program::defaults();
+    o.device.granularity_bytes = page;
+    o.engine.device_memory_bytes = 4 * page;
+    o.engine.patience = std::chrono::duration_cast<decltype(o.engine.patience)>(patience);
+    return o;
+  }
+  /// A kernel that uses the others.
+  void launch(engine::QueueIndex q) {
+    const engine::Operand operands[] = {{others[0], true}, {others[1], true}, {others[2], true}};
+    (void)p.engine().launches.begin_launch(q, operands, 3);
+    p.engine().launches.end_launch(q, operands, 3);
+  }
+  /// A copy of the array to ordinary memory, during which another thread launches that kernel.
+  /// @param expected  what the launch has come to when the copy has waited for it so long
+  void copy_beside(const std::function<void()>& launching, std::chrono::milliseconds wait, std::future_status expected) {
+    p.device().slow = [&](const char* what) {
+      if (std::strcmp(what, "a copy of pageable memory") != 0 || other.valid()) return;
+      other = std::async(std::launch::async, launching);
+      EXPECT_EQ(other.wait_for(wait), expected);
+    };
+    p.engine().copies.copy(target.data(), copied.address, page);
+    p.device().slow = nullptr;
+    ASSERT_TRUE(other.valid());
+  }
+
+  Program p;
+  Memory& copied = p.on_device(page);
+  Memory* others[3] = {&p.on_device(page), &p.on_device(page), &p.on_device(page)};
+  std::vector<std::byte> target = std::vector<std::byte>(page);
+  std::future<void> other;
+};
+
 TEST(PageableCopies, SmallOnesUseTheSameStagingMemory) {
   Program p;
   Memory& d = p.on_device(page);
@@ -85,68 +123,26 @@ TEST(PageableCopies, UnknownLaunchesWithoutEndDoNotKeepACopyWaiting) {
 
 /// An array that is being copied to ordinary memory cannot leave the device. Whoever needs the room waits for the copy's end.
 TEST(PageableCopies, WhoNeedsTheRoomWaits) {
-  Program::Options o = Program::defaults();
-  o.device.granularity_bytes = page;
-  o.engine.device_memory_bytes = 4 * page;
-  Program p(o);
-  Memory& copied = p.on_device(page);
-  p.kernel_write(&stream, copied, copied.all(), 1);
-  std::vector<Memory*> others;
-  for (int i = 0; i < 3; ++i) others.push_back(&p.on_device(page));
-  std::vector<std::byte> target(page);
-  std::future<void> other;
-  p.device().slow = [&](const char* what) {
-    if (std::strcmp(what, "a copy of pageable memory") != 0 || other.valid()) return;
-    other = std::async(std::launch::async, [&] {
-      // As inside a call of the driver, where nobody waits for launches, because these may wait for this thread.
-      base::Patience patience(std::chrono::seconds(60));
-      engine::here().in_driver_call = &patience;
-      const base::AtEnd outside([] { engine::here().in_driver_call = nullptr; });
-      const engine::QueueIndex q = p.queue(&stream);
-      std::vector<engine::Operand> operands;
-      for (Memory* m : others) operands.push_back({m, true});
-      (void)p.engine().launches.begin_launch(q, operands.data(), operands.size());
-      p.engine().launches.end_launch(q, operands.data(), operands.size());
-    });
-    EXPECT_EQ(other.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  Crowded c;
+  const auto launching = [&] {
+    // As inside a call of the driver, where nobody waits for launches, because these may wait for this thread.
+    base::Patience patience(std::chrono::seconds(60));
+    engine::here().in_driver_call = &patience;
+    const base::AtEnd outside([] { engine::here().in_driver_call = nullptr; });
+    c.launch(c.p.queue(&stream));
   };
-  p.engine().copies.copy(target.data(), copied.address, page);
-  p.device().slow = nullptr;
-  ASSERT_TRUE(other.valid());
-  EXPECT_NO_THROW(other.get());
-  Program::expect(target, copied.all(), 1, "ordinary memory");
-  p.expect_device(copied, 1);
+  c.copy_beside(launching, std::chrono::milliseconds(100), std::future_status::timeout);
+  EXPECT_NO_THROW(c.other.get());
+  Program::expect(c.target, c.copied.all(), 1, "ordinary memory");
+  c.p.expect_device(c.copied, 1);
 }
 
 /// Others may copy without a pause, so whoever needs room that they keep waits no longer than for launches.
 TEST(PageableCopies, WhoNeedsTheRoomWaitsForAWhile) {
-  Program::Options o = Program::defaults();
-  o.device.granularity_bytes = page;
-  o.engine.device_memory_bytes = 4 * page;
-  o.engine.patience = std::chrono::seconds(0);
-  Program p(o);
-  Memory& copied = p.on_device(page);
-  p.kernel_write(&stream, copied, copied.all(), 1);
-  std::vector<Memory*> others;
-  for (int i = 0; i < 3; ++i) others.push_back(&p.on_device(page));
-  std::vector<std::byte> target(page);
-  std::future<void> other;
-  p.device().slow = [&](const char* what) {
-    if (std::strcmp(what, "a copy of pageable memory") != 0 || other.valid()) return;
-    other = std::async(std::launch::async, [&] {
-      const engine::QueueIndex q = p.queue(&stream);
-      std::vector<engine::Operand> operands;
-      for (Memory* m : others) operands.push_back({m, true});
-      (void)p.engine().launches.begin_launch(q, operands.data(), operands.size());
-      p.engine().launches.end_launch(q, operands.data(), operands.size());
-    });
-    EXPECT_EQ(other.wait_for(std::chrono::seconds(20)), std::future_status::ready);
-  };
-  p.engine().copies.copy(target.data(), copied.address, page);
-  p.device().slow = nullptr;
-  ASSERT_TRUE(other.valid());
-  EXPECT_THROW(other.get(), OutOfMemory);
-  Program::expect(target, copied.all(), 1, "ordinary memory");
+  Crowded c(std::chrono::seconds(0));
+  c.copy_beside([&] { c.launch(c.p.queue(&stream)); }, std::chrono::seconds(20), std::future_status::ready);
+  EXPECT_THROW(c.other.get(), OutOfMemory);
+  Program::expect(c.target, c.copied.all(), 1, "ordinary memory");
 }
 
 /// Where the driver locks no memory, it copies ordinary memory itself.
@@ -205,30 +201,19 @@ TEST(PageableCopies, ACallOfTheDriverWaitsForTheirEnd) {
 /// Pins end without the engine's lock, so a copy may end at any moment of the search for memory that may leave. A thread inside a call of the
 /// driver, which waits for no launch, finds room whenever it asks, as long as only copies stand in its way.
 TEST(PageableCopies, ThatEndDuringASearchForRoomLeaveIt) {
-  Program::Options o = Program::defaults();
-  o.device.granularity_bytes = page;
-  o.engine.device_memory_bytes = 4 * page;
-  Program p(o);
-  Memory& copied = p.on_device(page);
-  p.kernel_write(&stream, copied, copied.all(), 1);
-  Memory* others[] = {&p.on_device(page), &p.on_device(page), &p.on_device(page)};
+  Crowded c;
   std::atomic<bool> over{false};
-  std::future<void> launches = std::async(std::launch::async, [&] {
+  c.other = std::async(std::launch::async, [&] {
     const base::AtEnd ended([&] { over = true; });
     base::Patience patience(std::chrono::seconds(60));
     engine::here().in_driver_call = &patience;
     const base::AtEnd outside([] { engine::here().in_driver_call = nullptr; });
-    const engine::QueueIndex q = p.queue(&stream);
-    const engine::Operand operands[] = {{others[0], true}, {others[1], true}, {others[2], true}};
-    for (int i = 0; i < 5000; ++i) {
-      (void)p.engine().launches.begin_launch(q, operands, 3);
-      p.engine().launches.end_launch(q, operands, 3);
-    }
+    const engine::QueueIndex q = c.p.queue(&stream);
+    for (int i = 0; i < 5000; ++i) c.launch(q);
   });
-  std::vector<std::byte> target(page);
-  while (!over) p.engine().copies.copy(target.data(), copied.address, page);
-  EXPECT_NO_THROW(launches.get());
-  Program::expect(target, copied.all(), 1, "ordinary memory");
+  while (!over) c.p.engine().copies.copy(c.target.data(), c.copied.address, page);
+  EXPECT_NO_THROW(c.other.get());
+  Program::expect(c.target, c.copied.all(), 1, "ordinary memory");
 }
 
 /// What others want of the destination is saved once, before its first byte is overwritten (I9).
