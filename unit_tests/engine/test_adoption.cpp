@@ -265,6 +265,15 @@ TEST_P(Adoption, FillsSettlesAndOpens) {
   p.expect_device(d, 6);
 }
 
+bool any_locked(Program& p, const LentBlock& a) { return p.engine().state().pages->any_locked(*a.body(), a.body()->all()); }
+
+/// A kernel writes the device array, and the block gets what it wrote.
+void bring_there_and_back(Program& p, LentBlock& a, Memory& d, std::uint64_t seed) {
+  p.kernel_write(nullptr, d, d.all(), seed);
+  p.engine().copies.copy(a.address(), d.address, a.bytes());
+  EXPECT_EQ(a.content(), mixed(a.bytes(), seed));
+}
+
 /// The driver reaches its pages directly, under another address than the program's, until it is released or opened for a child.
 TEST_P(Adoption, IsPageLockedAsMirrorsAre) {
   if (GetParam()) GTEST_SKIP() << "an emulated device locks no pages";
@@ -273,12 +282,8 @@ TEST_P(Adoption, IsPageLockedAsMirrorsAre) {
   Program p(o);
   LentBlock a(p, 65 * page, page / 2);
   Memory& d = p.on_device(a.bytes());
-  const auto locked = [&] { return p.engine().state().pages->any_locked(*a.body(), a.body()->all()); };
-  const auto go_there_and_back = [&](std::uint64_t seed) {
-    p.kernel_write(nullptr, d, d.all(), seed);
-    p.engine().copies.copy(a.address(), d.address, a.bytes());
-    EXPECT_EQ(a.content(), mixed(a.bytes(), seed));
-  };
+  const auto locked = [&] { return any_locked(p, a); };
+  const auto go_there_and_back = [&](std::uint64_t seed) { bring_there_and_back(p, a, d, seed); };
   go_there_and_back(1);
   EXPECT_TRUE(locked());
   p.engine().host_access.settle_and_open();
@@ -303,12 +308,8 @@ TEST_P(Adoption, IsPageLockedOnlyWhenItMayBe) {
   Program p(o);
   LentBlock a(p, 65 * page, page / 2);
   Memory& d = p.on_device(a.bytes());
-  const auto locked = [&] { return p.engine().state().pages->any_locked(*a.body(), a.body()->all()); };
-  const auto go_there_and_back = [&](std::uint64_t seed) {
-    p.kernel_write(nullptr, d, d.all(), seed);
-    p.engine().copies.copy(a.address(), d.address, a.bytes());
-    EXPECT_EQ(a.content(), mixed(a.bytes(), seed));
-  };
+  const auto locked = [&] { return any_locked(p, a); };
+  const auto go_there_and_back = [&](std::uint64_t seed) { bring_there_and_back(p, a, d, seed); };
   go_there_and_back(1);
   EXPECT_FALSE(locked());
   EXPECT_GT(asked.times, 0);
