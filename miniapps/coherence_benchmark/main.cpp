@@ -4,7 +4,7 @@
 /// Measures what coherence itself costs: host sweeps of stale arrays compared with hand-made pinned copies, announced reads
 /// compared with the link (both also compared with managed memory), half of the rows of a matrix compared with a 2-D copy, checks that
 /// find nothing to do, the launch hook, launches by several threads, arrays that move between two devices, compared with the
-/// driver's copies, tiles, adopted memory, and an array larger than the device's memory. The members of a pair are interleaved in one run.
+/// driver's copies, tiles, adopted memory, copies of ordinary memory, and an array larger than the device's memory. The members of a pair are interleaved in one run.
 #include "measure.hpp"
 #include "regions.hpp"
 
@@ -739,9 +739,9 @@ int main(int argc, char** argv) try {
   app.add_option("--devices", devices, "devices that the process uses; as SEMCACHE_DEVICES says, otherwise one, if missing")
       ->check(CLI::Range(1, 16));
   app.add_option("--only", only,
-                 "the parts to be measured, all but beyond if missing; peers needs two devices, halves, rates, tiles, adopted and beyond a\n"
-                 "GPU. beyond: an array 1.5 times as large as the device's memory (SEMCACHE_DEVICE_MEMORY; four times --bytes if missing)")
-      ->check(CLI::IsMember({"sweep", "halves", "checks", "launches", "rates", "peers", "memory", "tiles", "adopted", "beyond"}));
+                 "the parts to be measured, all but beyond if missing; peers needs two devices, halves, rates, tiles, adopted, ordinary\n"
+                 "and beyond a GPU. beyond: an array 1.5 times as large as the device's memory (SEMCACHE_DEVICE_MEMORY; four times --bytes if missing)")
+      ->check(CLI::IsMember({"sweep", "halves", "checks", "launches", "rates", "peers", "memory", "tiles", "adopted", "ordinary", "beyond"}));
   app.add_option("--threads", threads_of_rates, "the numbers of threads whose launches `rates` measures")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
@@ -779,6 +779,7 @@ int main(int argc, char** argv) try {
 #if defined(KOKKOS_ENABLE_CUDA)
     if (measured("tiles") && matrix > 0) report["tiles"] = tiles(matrix, pairs);
     if (measured("adopted")) report["adopted"] = adopted(bytes, pairs);
+    if (measured("ordinary")) report["ordinary"] = ordinary(bytes, pairs);
     if (beyond_budget) report["beyond"] = beyond(bytes / 4, pairs);
     if (measured("rates")) {
       for (const int threads : threads_of_rates) report["rates"][std::to_string(threads)] = rates(threads, pairs);

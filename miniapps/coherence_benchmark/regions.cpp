@@ -9,9 +9,12 @@
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -73,6 +76,13 @@ struct Read {
 void read(const Native& exec, const double* a, std::size_t elements, double* found) {
   Kokkos::parallel_for("read", Kokkos::RangePolicy<Native, Kokkos::IndexType<long>>(exec, 0, static_cast<long>(elements)), Read{a, found});
 }
+
+template <class View>
+struct Differs {
+  View v;
+  double value;
+  KOKKOS_FUNCTION void operator()(long i, long& wrong) const { wrong += v(i) != value ? 1 : 0; }
+};
 
 }  // namespace
 
@@ -192,6 +202,69 @@ nlohmann::json adopted(std::size_t bytes, int pairs) {
   j["adopt_seconds"] = row("adopt", "s", {adopt_seconds});
   j["release_seconds"] = row("release", "s", {release_seconds});
   return j;
+}
+
+nlohmann::json ordinary(std::size_t largest, int pairs) {
+  using HostView = Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  nlohmann::json sizes;
+  for (std::size_t bytes = std::size_t{1} << 16; bytes <= largest; bytes *= bytes < std::size_t{1} << 28 ? 16 : 4) {
+    std::printf("copies of ordinary memory, %zu bytes\n", bytes);
+    const std::size_t elements = bytes / sizeof(double);
+    const DeviceView ours("ours", elements);
+    const NativeView native("native", elements);
+    std::vector<double> memory(elements, 0);
+    const HostView host(memory.data(), elements);
+    double value = 0;
+    const auto times = [&](const auto& view, const auto& space, bool to_host) {
+      using Space = std::decay_t<decltype(space)>;
+      ++value;
+      if (to_host) {
+        Kokkos::deep_copy(view, value);
+      } else {
+        std::fill(memory.begin(), memory.end(), value);
+      }
+      Kokkos::fence();
+      const auto start = Clock::now();
+      if (to_host) {
+        Kokkos::deep_copy(host, view);
+      } else {
+        Kokkos::deep_copy(view, host);
+      }
+      space.fence();
+      const double seconds = seconds_since(start);
+      if (to_host) {
+        expect(memory.front() == value && memory[elements / 2] == value && memory.back() == value, "a copy to ordinary memory is stale");
+      } else {
+        long wrong = 0;
+        Kokkos::parallel_reduce("count wrong", Kokkos::RangePolicy<Space, Kokkos::IndexType<long>>(0, static_cast<long>(elements)),
+                                Differs<std::decay_t<decltype(view)>>{view, value}, wrong);
+        expect(wrong == 0, "a copy from ordinary memory is stale");
+      }
+      return seconds;
+    };
+    const int rounds = bytes < std::size_t{1} << 22 ? 10 * pairs : pairs;  // short ones are many
+    nlohmann::json j{{"bytes", bytes}};
+    for (const bool to_host : {false, true}) {
+      std::vector<double> ours_s, native_s, ratio;
+      for (int k = -2; k < rounds; ++k) {
+        double seconds[2];
+        for (const int turn : {0, 1}) {
+          const int which = turn ^ (k & 1);
+          seconds[which] = which == 0 ? times(ours, semcache::Exec(), to_host) : times(native, Native(), to_host);
+        }
+        if (k < 0) continue;
+        ours_s.push_back(seconds[0]);
+        native_s.push_back(seconds[1]);
+        ratio.push_back(seconds[0] / seconds[1]);
+      }
+      const std::string way = to_host ? "to_host" : "to_device";
+      j[way + "_seconds"] = row((way + ", semcache").c_str(), "s", ours_s);
+      j[way + "_native_seconds"] = row((way + ", native").c_str(), "s", native_s);
+      j[way + "_ratio"] = row((way + ", semcache / native").c_str(), "", ratio);
+    }
+    sizes.push_back(j);
+  }
+  return sizes;
 }
 
 nlohmann::json beyond(std::size_t part_bytes, int pairs) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 #include <vector>
@@ -53,7 +54,7 @@ TEST(ThreadState, IsOneOfItsOwnForEachOfMoreThreadsThanATableHas) {
   for (std::thread& t : threads) t.join();
 }
 
-TEST(ThreadState, TellsWhetherOtherThreadsHaveCallsUnderWay) {
+void expect_to_tell_of_calls() {
   EXPECT_EQ(begin_call(), 0);
   EXPECT_EQ(begin_call(), 1);
   EXPECT_EQ(calls_under_way(), 2);
@@ -84,6 +85,50 @@ TEST(ThreadState, TellsWhetherOtherThreadsHaveCallsUnderWay) {
   end_call();
   end_call();
   EXPECT_EQ(calls_under_way(), 0);
+}
+
+/// A thread that closes a gate and then finds no call under way does not meet one that has come through.
+void expect_to_miss_no_call() {
+  std::atomic<bool> closed{false}, inside{false}, end{false};
+  std::atomic<int> entered{0};
+  std::thread caller([&] {
+    while (!end) {
+      (void)begin_call();
+      if (!closed.load()) {
+        inside.store(true, std::memory_order_relaxed);
+        entered.fetch_add(1, std::memory_order_relaxed);
+        inside.store(false, std::memory_order_relaxed);
+      }
+      end_call();
+    }
+  });
+  int alone = 0, met = 0;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (int round = 0; (round < 20'000 || alone < 100 || entered < 100) && std::chrono::steady_clock::now() < until; ++round) {
+    closed.store(true);
+    if (!others_call()) {
+      ++alone;
+      const int before = entered.load();
+      for (int i = 0; i < 50; ++i) met += inside.load() ? 1 : 0;
+      met += entered.load() - before;
+    }
+    closed.store(false);
+  }
+  end = true;
+  caller.join();
+  EXPECT_EQ(met, 0);
+  EXPECT_GE(alone, 100);
+  EXPECT_GE(entered, 100);
+}
+
+TEST(ThreadState, TellsWhetherOtherThreadsHaveCallsUnderWay) {
+  expect_to_tell_of_calls();
+  expect_to_miss_no_call();
+}
+TEST(ThreadState, TellsItToWhoHasTheKernelFenceTheOthers) {
+  let_others_fence();  // for the rest of this process
+  expect_to_tell_of_calls();
+  expect_to_miss_no_call();
 }
 
 TEST(ThreadState, PlacesOfThreadsThatHaveEndedAreTakenOver) {

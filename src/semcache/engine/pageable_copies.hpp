@@ -13,8 +13,9 @@ class PageableCopies : Parts {
  public:
   explicit PageableCopies(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// The bytes that are best staged at once. While they cross the link, the next ones are put in page-locked memory.
-  static constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
+  /// The bytes that are best staged at once. While they cross the link, the next ones are put in page-locked memory. Two or three buffers of this
+  /// size take turns.
+  static constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20;
 
   /// Would the driver wait for a copy between a device and this memory of the program's? False where kernels run in the caller's thread: there the
   /// engine itself copies.

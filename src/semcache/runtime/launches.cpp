@@ -393,7 +393,6 @@ bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t 
 }
 
 void Launch::before_wait() noexcept {
-  static_assert(std::is_same<decltype(before_), engine::Clock>::value);
   Runtime* r = running();
   waits_ = r != nullptr && is_current(queue_);
   if (waits_) before_ = r->engine->launches.submitted_before(index_of(queue_));

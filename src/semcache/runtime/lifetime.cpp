@@ -199,6 +199,7 @@ Runtime* start() {
   if (Runtime* r = current.load(std::memory_order_acquire)) return r;
   refuse_second_copy();
   stay_loaded();
+  platform::let_others_fence();
   // So that a program that links the static library has these, too, although nothing in it calls them:
   (void)semcache_foreign_io_1();
   (void)functions_for_debuggers();

@@ -8,8 +8,8 @@
 #include <semcache/policy/spread.hpp>
 #include <semcache/runtime/leads.hpp>
 #include <semcache/semcache.hpp>
+#include <semcache/timeline/clock.hpp>
 
-#include <array>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -538,7 +538,6 @@ class SEMCACHE_API Launch : Holding {
 
  private:
   static constexpr std::size_t inline_pins = 24;
-  static constexpr std::size_t most_queues = 96;
   void grow(std::size_t capacity);
   /// Adds an operand, or joins it with one of the same memory.
   void add(engine::Operand operand);
@@ -568,7 +567,7 @@ class SEMCACHE_API Launch : Holding {
   std::unique_ptr<engine::Operand[]> grown_;  ///< all operands, once they do not fit in `inline_`
   std::unique_ptr<engine::Requirement[]> parts_;  ///< of operands that are used in part; nullptr: all are used as a whole
   std::size_t part_count_ = 0;
-  std::array<std::uint64_t, most_queues> before_;  ///< per queue, the last position submitted before the wait
+  timeline::Clock before_;  ///< per queue, the last position submitted before the wait
 };
 
 /// Memory on the host for a part of an array, with the part's columns side by side: for work of the host's processor on a share of the

@@ -116,8 +116,8 @@ void Queues::collect_ended() noexcept {
     } catch (const std::exception&) {
       continue;
     }
-    Clock own{};
-    own[q] = position(q);
+    Clock own;
+    own.set(q, position(q));
     end_retiring(q, own);
   }
 }
@@ -154,9 +154,9 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
 }
 
 Clock Queues::submitted_to_device_of(QueueIndex of) const noexcept {
-  Clock submitted{};
+  Clock submitted;
   for (QueueIndex q = 1; q < count_; ++q) {
-    if (queues_[q].device == queues_[of].device) submitted[q] = position(q);
+    if (queues_[q].device == queues_[of].device) submitted.set(q, position(q));
   }
   return submitted;
 }
@@ -218,6 +218,13 @@ void Queues::record_leased(std::optional<void*> stream) {
   if (failed) std::rethrow_exception(failed);
 }
 
+void Queues::mark(QueueIndex q) noexcept {
+  try {
+    if (!queues_[q].ended && has_work_behind_event(q) && !device(q).is_recording(queues_[q].id)) record(q);
+  } catch (const std::exception&) {  // see above
+  }
+}
+
 bool Queues::reached(QueueIndex q, std::uint64_t position) {
   if (done(q, position)) return true;
   if (q == unknown_queue || (queues_[q].ended && recorded_after(q, position) == nullptr)) return false;
@@ -235,14 +242,14 @@ bool Queues::passed(std::uint32_t device, QueueIndex q, std::uint64_t position) 
 }
 
 Clock Queues::happened_with(QueueIndex q, std::uint64_t position) const noexcept {
-  Clock before{};
-  for (QueueIndex p = 0, end = count(); p < end; ++p) before[p] = queues_[q].ordered_after[p].load(std::memory_order_acquire);
-  before[q] = position;
+  Clock before;
+  for (QueueIndex p = 0, end = count(); p < end; ++p) before.set(p, queues_[q].ordered_after[p].load(std::memory_order_acquire));
+  before.set(q, position);
   return before;
 }
 
 void Queues::note_done(const Clock& positions) noexcept {
-  for (QueueIndex q = 0, end = count(); q < end; ++q) raise(done_[q], positions[q]);
+  for (QueueIndex q = 0, end = positions.end(); q < end; ++q) raise(done_[q], positions[q]);
 }
 
 std::shared_ptr<Event> Queues::recorded_after(QueueIndex q, std::uint64_t position) const {
@@ -259,8 +266,8 @@ std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position)
   if (event != nullptr) return event;
   if (!queues_[q].ended) return record(q);
   // The driver has refused an event, and perhaps a wait, when the stream ended.
-  Clock own{};
-  own[q] = this->position(q);
+  Clock own;
+  own.set(q, this->position(q));
   wait_for_device_of(q);
   note_done(own);
   return nullptr;

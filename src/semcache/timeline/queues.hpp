@@ -18,10 +18,6 @@
 
 namespace semcache::timeline {
 
-/// A position for each queue: work up to there has happened before. These are vector clocks (Mattern, Virtual time and global
-/// states of distributed systems, 1989), in which queues are the processes and waits for events are the messages.
-using Clock = std::array<std::uint64_t, max_queues>;
-
 class Queues;
 
 /// Sleeps for some microseconds, for a caller that waits for another thread which ends its work by itself.
@@ -188,7 +184,7 @@ class Queues : base::Uncopied {
     /// The queue itself is waited for, without an event, if the work is its last and only this thread submits to it. Another
     /// thread might submit work that comes after a long kernel of its own.
     QueueIndex queue = 0;
-    Clock before{};
+    Clock before;
   };
   /// Returns how to wait for work `position` of `q`.
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
@@ -243,6 +239,14 @@ class Queues : base::Uncopied {
   /// Records events so that from now on the work submitted so far to leased streams can be waited for alone.
   /// @param stream  if given, and a live stream is known under this handle, only that stream gets an event
   void record_leased(std::optional<void*> stream = std::nullopt);
+  /// Returns how many pieces of work the queue has behind its last event. Threads: any.
+  [[nodiscard]] std::uint64_t unmarked(QueueIndex q) const noexcept {
+    const std::uint64_t recorded = queues_[q].recorded_position.load(), at = position(q);
+    return at > recorded ? at - recorded : 0;
+  }
+  /// Records an event behind the work so far, unless it has one. A refusal of the driver is passed over: then a wait for this work is one for later
+  /// work, too. @pre the queue's stream has not been destroyed
+  void mark(QueueIndex q) noexcept;
   /// May more be submitted to the queue?
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live && !queues_[q].ended; }
   /// Returns whether that work is known to be done. Does not ask the driver. @pre not the unknown queue's work (`unknown_done`)

@@ -4,6 +4,7 @@
 
 #include <semcache/base/own_memory.hpp>
 #include <semcache/base/region.hpp>
+#include <semcache/timeline/clock.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -15,11 +16,6 @@
 /// be. README.md defines queue, position and event.
 namespace semcache::timeline {
 
-/// Index of a queue of any device; 0 means "some queue, of some device, that the runtime does not know".
-using QueueIndex = std::uint32_t;
-inline constexpr QueueIndex unknown_queue = 0;
-/// A clock has a position for each queue. With so many, an event takes less than a kilobyte: larger blocks would make malloc tidy up.
-inline constexpr QueueIndex max_queues = 96;
 /// The queues whose uses lie within a `Uses` object: those of a process with one device and few streams.
 inline constexpr QueueIndex near_queues = 16;
 /// Uses of queues beyond those lie in pieces of so many queues. There are as many pieces as the process's queues need.

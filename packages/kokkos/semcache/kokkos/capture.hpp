@@ -163,6 +163,10 @@ struct FunctorAndReducer {
   Reducer reducer;
 };
 
+#if defined(__NVCC_DIAG_PRAGMA_SUPPORT__)
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1407  // a member for a functor without linkage is hidden anyway
+#endif
 /// The list of what a closure captured. It is a base class of the closures on semcache::Exec, constructed before the native
 /// pattern that copies the functor. The list belongs to the closure: a closure that is never executed leaves nothing behind,
 /// and one that is executed twice, or by another thread, finds its captures.
@@ -358,6 +362,9 @@ class SEMCACHE_API CaptureList {
   runtime::KnownOperand known_[CaptureMemo::most_operands];
   runtime::Capture inline_captures_[inline_captures];
 };
+#if defined(__NVCC_DIAG_PRAGMA_SUPPORT__)
+#pragma nv_diagnostic pop
+#endif
 
 /// True for element types that may hold handles or pointers themselves, as in a View of Views. Kernels that capture a View of
 /// such elements may use every array. By default it is true for types that cannot be copied as bytes, for Views and for

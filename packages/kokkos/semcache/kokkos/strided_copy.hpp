@@ -85,12 +85,15 @@ bool is_for_kokkos(const Destination& to, const Source& from) {
   if (!std::is_same<typename Destination::value_type, typename Source::non_const_value_type>::value ||
       !to.span_is_contiguous() || !from.span_is_contiguous())
     return false;
-  if (rank == 1) return to.stride(0) == from.stride(0);
-  if (!std::is_same<typename Destination::array_layout, typename Source::array_layout>::value) return false;
-  for (unsigned r = 0; r < rank; ++r) {
-    if (to.stride(r) != from.stride(r)) return false;
+  if constexpr (rank == 1) {
+    return to.stride(0) == from.stride(0);
+  } else {
+    if (!std::is_same<typename Destination::array_layout, typename Source::array_layout>::value) return false;
+    for (unsigned r = 0; r < rank; ++r) {
+      if (to.stride(r) != from.stride(r)) return false;
+    }
+    return true;
   }
-  return true;
 }
 
 template <class Destination, class Source>

@@ -3,6 +3,7 @@
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/platform.hpp>
 
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -130,6 +131,25 @@ void after_fork_in_child() {
 
 std::atomic<LabelLookup> label_lookup{nullptr};
 
+/// Will `others_call` fence the processors of all threads, so that a call begins without a fence?
+std::atomic<bool> others_fence{false};
+
+bool membarrier(int command) noexcept {
+  const int saved = errno;
+  const bool done = ::syscall(SYS_membarrier, command, 0, 0) == 0;
+  errno = saved;
+  return done;
+}
+/// The kernel fences a process's threads only after it has been asked to be ready for it.
+bool prepare_fences() noexcept { return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
+/// Lets the processor of each thread of the process carry out a fence.
+void fence_all_threads() noexcept {
+  if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
+  if (prepare_fences() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
+  // A filter of system calls has come since. A store that is older than this has long left its processor.
+  ::usleep(10'000);
+}
+
 void untell() noexcept { thread_state().holdings.store(nullptr); }
 
 /// Has a thread's holdings cleared when the thread ends, or ends the process. No thread-local object does so: for its destructor the C library takes
@@ -179,10 +199,19 @@ const char* label_of(const void* address) noexcept {
 RuntimeScope::RuntimeScope() noexcept { detail::deepen(1); }
 RuntimeScope::~RuntimeScope() { detail::deepen(-1); }
 
+void let_others_fence() noexcept {
+  if (detail::prepare_fences()) detail::others_fence.store(true);
+}
+
 int begin_call() noexcept {
   std::atomic<int>& calls = detail::known_state().calls;
   const int before = calls.load(std::memory_order_relaxed);
-  calls.store(before + 1);
+  calls.store(before + 1, std::memory_order_relaxed);
+  if (detail::others_fence.load(std::memory_order_relaxed)) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
   return before;
 }
 
@@ -194,6 +223,11 @@ void end_call() noexcept {
 int calls_under_way() noexcept { return detail::known_state().calls.load(std::memory_order_relaxed); }
 
 bool others_call() noexcept {
+  if (detail::others_fence.load()) {
+    detail::fence_all_threads();
+  } else {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
   const detail::ThreadState& own = detail::known_state();
   for (detail::Table* table = &detail::first_table; table != nullptr; table = table->next.load(std::memory_order_acquire)) {
     for (const detail::Table::Place& place : table->place) {
