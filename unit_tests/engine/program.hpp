@@ -58,17 +58,14 @@ struct Program : Machine {
   }
   /// Launches a kernel that uses parts of one array. It writes the columns that it may write with mix(seed, position).
   /// @param ran  is set when the kernel has run
-  void launch_parts(const Stream& stream, const std::vector<engine::Requirement>& parts, std::uint64_t seed = 0, bool* ran = nullptr) {
-    launch_parts_on(queue(stream.native, device().device_of(stream)), stream, parts, seed, ran);
-  }
-  /// The same on the stream's queue, which may be a lane of library calls.
-  void launch_parts_on(engine::QueueIndex q, const Stream& stream, std::vector<engine::Requirement> parts, std::uint64_t seed = 0, bool* ran = nullptr) {
+  void launch_parts(const Stream& stream, std::vector<engine::Requirement> parts, std::uint64_t seed = 0, bool* ran = nullptr) {
     engine::Memory& m = *parts.front().memory;
     bool writable = false;
     for (const engine::Requirement& part : parts) writable = writable || writes(part.mode);
     const std::vector<engine::Operand> operands{{&m, writable}};
     const std::vector<FakeDevice::Touch> touches = Machine::touches(operands, parts);
     const std::vector<engine::Requirement> given = parts;
+    const engine::QueueIndex q = queue(stream.native, device().device_of(stream));
     const bool in_part = engine().launches.begin_launch(q, operands.data(), 1, {parts.data(), parts.size()});
     device().launch(stream, touches, [given, base = m.address, seed, ran] {
       for (const engine::Requirement& part : given) {

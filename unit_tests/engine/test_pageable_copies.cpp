@@ -91,6 +91,40 @@ TEST(PageableCopies, LargeOnesAndColumnsArriveWhole) {
   EXPECT_EQ(p.counters().h2d.count - transfers, 4u) << "6 MiB in pieces of 2";
 }
 
+/// Where the bytes are saved that such a copy overwrites depends on the transfers of the mirror that wants them. It must not depend on how far those are.
+TEST(PageableCopies, SaveWhatTheyOverwriteInOnePlaceWhateverHasArrived) {
+  constexpr std::uint64_t size = 64 * page;
+  const auto saved_on_the_host = [](bool has_arrived) {
+    Program::Options o = Program::defaults();
+    o.engine.device_memory_bytes = 8 * size;
+    o.engine.snapshot_share_percent = 0;  // none on the device
+    Program p(o);
+    Memory &d = p.on_device(size), &other = p.on_device(size), &h = p.on_host(size);
+    for (std::uint64_t seed = 10; seed < 14; ++seed) {  // its pages get locked
+      p.host_write(h, h.all(), seed);
+      p.copy(other, h);
+      p.kernel_write(&stream, other, {0, page}, seed + 10);
+      p.device().synchronize_device();
+      p.copy(h, other);
+      std::vector<std::byte> seen(size);
+      p.host_read(h, h.all(), seen.data());
+    }
+    p.host_write(h, h.all(), 3);
+    p.copy(other, h);
+    p.kernel_write(&stream, other, {0, page}, 4);  // a transfer of the mirror's pages is under way
+    p.kernel_write(&stream, d, d.all(), 5);
+    if (has_arrived) p.device().synchronize_device();
+    p.copy(h, d);
+    const std::vector<std::byte> ordinary(size, std::byte{7});
+    p.engine().copies.copy(d.address, ordinary.data(), size);
+    Statistics s{};
+    p.engine().add_to(s);
+    p.expect_host(h, 5);
+    return s.snapshot_bytes;
+  };
+  EXPECT_EQ(saved_on_the_host(true), saved_on_the_host(false));
+}
+
 /// Launches of which nobody can tell what they use count as writes of every array. A series of them without end keeps a copy waiting for one of them.
 TEST(PageableCopies, UnknownLaunchesWithoutEndDoNotKeepACopyWaiting) {
   Program::Options o = Program::defaults();

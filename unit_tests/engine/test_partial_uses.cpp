@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <vector>
 
 /// Launches that use parts of arrays: which bytes move for them, and which work they and later uses wait for. The fake device carries out
@@ -204,45 +202,6 @@ TEST(PartialUses, RowTilesOfOneMatrixAreApart) {
   p.launch_parts(&streams[1], {{&p.d, lower, Access::read_write}}, 3);  // its content arrives while the first kernel runs
   p.device().synchronize_stream(&streams[1]);
   EXPECT_FALSE(ran);
-}
-
-/// Library calls on a lane, and what lies behind the lane's last event.
-struct OnALane : Tiled {
-  OnALane() : q(engine().adopt_lane(0, &lane, {})) {}
-  void call(Memory& m, ByteRange where, std::uint64_t seed) { launch_parts_on(q, &lane, {{&m, where, Access::read_write}}, seed); }
-  [[nodiscard]] timeline::Queues& queues() { return *engine().state().queues; }
-  [[nodiscard]] std::uint64_t unmarked() { return queues().unmarked(q); }
-  char lane = 0;
-  engine::QueueIndex q;
-};
-
-/// An event takes as long as a short kernel does, so a few of them share one.
-TEST(PartialUses, ShortLibraryCallsShareAnEvent) {
-  OnALane p;
-  std::uint64_t most = 0;
-  for (std::uint64_t k = 0; k < 40; ++k) {
-    p.call(p.d, {0, page}, 2 + k);
-    most = std::max(most, p.unmarked());
-  }
-  EXPECT_EQ(most, 15u) << "the sixteenth gets one";
-  EXPECT_EQ(p.unmarked(), 8u);
-  p.expect_host(p.h, {0, page}, 41);
-}
-
-/// Otherwise the host would wait for the long kernel to get what a short one has computed.
-TEST(PartialUses, AShortCallsResultDoesNotWaitForALongOneBehindIt) {
-  OnALane p;
-  Memory& large = p.on_device(2u << 20);
-  p.kernel_write(&streams[0], large, large.all(), 5);
-  p.call(p.d, {0, page}, 2);
-  EXPECT_EQ(p.unmarked(), 1u);
-  const std::uint64_t shorter = p.queues().position(p.q);
-  p.call(large, {0, 1u << 20}, 6);
-  EXPECT_EQ(p.unmarked(), 0u);
-  p.expect_host(p.h, {0, page}, 2);
-  EXPECT_TRUE(p.queues().done(p.q, shorter));
-  EXPECT_FALSE(p.queues().done(p.q, shorter + 1)) << "the long kernel was waited for";
-  p.expect_device(large, {0, 1u << 20}, 6);
 }
 
 TEST(PartialUses, LaterUsesOfTheSameBytesWait) {

@@ -87,15 +87,6 @@ TEST(BlockBytes, AreWholeBlocksOfTheDeviceAndAtMost4096) {
   }
 }
 
-TEST(KernelMarks, GoBehindLongKernelsAndBehindEachSixteenthShortOne) {
-  constexpr std::uint64_t mib = 1u << 20;
-  EXPECT_TRUE(marks_end(mib, 1));
-  EXPECT_FALSE(marks_end(mib - 1, 1));
-  EXPECT_FALSE(marks_end(0, 15));
-  EXPECT_TRUE(marks_end(0, 16));
-  EXPECT_TRUE(marks_end(64 * mib, 0)) << "before a long kernel, for what precedes it";
-}
-
 TEST(FetchForecast, TwoFetchesBehindOneWriteEachMakeAHabit) {
   FetchForecast f;
   EXPECT_FALSE(f.fetch_follows());

@@ -365,7 +365,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   }
   flight.work = note_use(queue, m, on_device, mode);
   s_.flights.splice(s_.flights.end(), flights);
-  if (s_.flights.size() > 64) forget_finished_flights();
+  if (s_.flights.size() > 64) forget_finished_flights(Flown::any);
 }
 
 bool Executor::permits(const std::byte* address, std::uint64_t n, platform::Protection needed) const {
@@ -544,14 +544,15 @@ void Executor::end(Flights::iterator flight) {
   s_.flights.erase(flight);
 }
 
-void Executor::forget_finished_flights() noexcept {
+void Executor::forget_finished_flights(Flown which) noexcept {
   try {
     std::array<bool, max_queues> behind{};  // the queue's later flights need not be asked for
     for (auto next = s_.flights.begin(); next != s_.flights.end();) {
       const auto flight = next++;
       // The processor must copy a staged arrival. A thread that waits for it does so, where it does not concern a saved copy.
       const bool arrives = flight->to_host && flight->staging != nullptr;
-      if (flight->locks_pages || (arrives && !flight->host->snapshot())) continue;
+      const bool of_array = flight->host != nullptr && !flight->host->snapshot();
+      if (flight->locks_pages || (of_array && (arrives || which == Flown::of_no_array))) continue;
       const QueueIndex queue = flight->work.queue;
       behind[queue] = behind[queue] || !s_.queues->reached(queue, flight->work.position);
       if (!behind[queue]) end(flight);

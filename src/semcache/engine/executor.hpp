@@ -63,8 +63,11 @@ class Executor : Parts {
   [[nodiscard]] static std::size_t parts_over_host(const Region& where) noexcept;
   /// Ends a flight whose work is done: writes a staged arrival to its pages, gives back the staging memory, and erases the flight.
   void end(Flights::iterator flight);
+  /// Which flights are ended. Where a value is saved depends on the flights of arrays, and counts must not depend on delays: so they are ended only
+  /// where there are very many.
+  enum class Flown : std::uint8_t { of_no_array, any };
   /// Ends flights that are known to be done, except arrivals that concern pages; it asks the driver, and does not wait.
-  void forget_finished_flights() noexcept;
+  void forget_finished_flights(Flown which = Flown::of_no_array) noexcept;
   using Direction = device::Device::Direction;
   /// Can a transfer between these pages and a device do without staging memory?
   [[nodiscard]] bool goes_directly(const Memory& host, const Region& where, Direction direction) const;

@@ -19,12 +19,6 @@ static void ask_for_transfers_and_tasks(Queues& queues, QueueIndex queue, const 
 
 static Region in_memory(const Requirement& part) noexcept { return memory::in_memory(*part.memory, part.range); }
 
-static std::uint64_t bytes_of(const OperandParts& parts) noexcept {
-  std::uint64_t bytes = 0;
-  for (const Requirement& part : parts) bytes += part.range.size();
-  return bytes;
-}
-
 bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
   const SpaceId space = device_space(s_.queues->device_of(queue));
   const bool is_task = queue != unknown_queue && s_.queues->of_tasks(queue);
@@ -80,7 +74,6 @@ bool Launches::begin_unready_launch(QueueIndex queue, const Operand* operands, s
     SEMCACHE_EXPECTS(m.live && !m.on_host(), std::string("'") + s_.name(m) + "' was freed by another thread while a "
                                                  "launch that uses it began. Free an array after its last use");
   }
-  if (is_task && parts.count > 0 && policy::marks_end(bytes_of(parts), 0)) s_.queues->mark(queue);
   pin(t, queue, operands, count, parts);
   return parts.count > 0 && queue != unknown_queue;
 }
@@ -355,11 +348,12 @@ void Launches::note_other_use(QueueIndex queue, const Operand& operand, DeviceSe
 /// Tells the device of a kernel. Each array that it uses, or each part, counts once, on whichever device it is.
 /// @param how  whether on a GPU an event would be recorded behind it
 void Launches::note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, Follow how) noexcept {
-  std::uint64_t bytes = bytes_of(parts);
+  std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
     if (!is_no_array(m) && !parts.has(m)) bytes += m.bytes;
   }
+  for (const Requirement& part : parts) bytes += part.range.size();
   s_.device_of(queue).device->note_kernel(s_.queues->id(queue), bytes);
   if (how == Follow::without_event) return;
   const platform::RuntimeScope scope;
@@ -407,11 +401,8 @@ Launches::Noted Launches::note_uses_of_parts(QueueIndex queue, const Operand* op
   const platform::RuntimeScope scope;
   Transaction t(transactions_);
   t.launch_follows();
-  const Noted noted = note_uses(queue, operands, count, devices, parts);
-  // An event right behind a kernel on one part lets a wait for it be none for the kernels on others. How long a program's own kernel takes is not
-  // known, but a library's call is short where it uses little.
-  const bool is_task = queue != unknown_queue && s_.queues->of_tasks(queue);
-  return {noted.at, noted.record || (count > 0 && (!is_task || policy::marks_end(bytes_of(parts), s_.queues->unmarked(queue))))};
+  // An event right behind a kernel on one part lets a wait for it be none for the kernels on others.
+  return {note_uses(queue, operands, count, devices, parts).at, count > 0};
 }
 
 bool Launches::note_written(Memory& m, Mode mode) noexcept {

@@ -28,15 +28,6 @@ struct SaveChoices {
 /// same space. Pure.
 [[nodiscard]] SavePlace place_of_save(const SaveChoices& choices) noexcept;
 
-/// Returns whether an event goes right behind a library call's kernel, so that a wait for it is none for later kernels. Between short
-/// kernels an event would take as long as they do, so a wait for one of them is one for a few others as well, but for no long one. Pure.
-/// @param bytes     that the kernel uses
-/// @param unmarked  so many kernels of its queue have no event behind them, this one among them
-[[nodiscard]] constexpr bool marks_end(std::uint64_t bytes, std::uint64_t unmarked) noexcept {
-  constexpr std::uint64_t least_of_long_kernel = std::uint64_t{1} << 20, most_unmarked = 16;
-  return bytes >= least_of_long_kernel || unmarked >= most_unmarked;
-}
-
 /// What a link between devices carries. The order of magnitude matters.
 inline constexpr double bytes_between_devices_a_second = 3e11;
 /// Returns about how long a copy takes: other links than those between devices carry less by as much as the topology has them cost more. Pure.

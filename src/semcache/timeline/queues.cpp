@@ -218,13 +218,6 @@ void Queues::record_leased(std::optional<void*> stream) {
   if (failed) std::rethrow_exception(failed);
 }
 
-void Queues::mark(QueueIndex q) noexcept {
-  try {
-    if (!queues_[q].ended && has_work_behind_event(q) && !device(q).is_recording(queues_[q].id)) record(q);
-  } catch (const std::exception&) {  // see above
-  }
-}
-
 bool Queues::reached(QueueIndex q, std::uint64_t position) {
   if (done(q, position)) return true;
   if (q == unknown_queue || (queues_[q].ended && recorded_after(q, position) == nullptr)) return false;

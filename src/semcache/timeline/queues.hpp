@@ -239,14 +239,6 @@ class Queues : base::Uncopied {
   /// Records events so that from now on the work submitted so far to leased streams can be waited for alone.
   /// @param stream  if given, and a live stream is known under this handle, only that stream gets an event
   void record_leased(std::optional<void*> stream = std::nullopt);
-  /// Returns how many pieces of work the queue has behind its last event. Threads: any.
-  [[nodiscard]] std::uint64_t unmarked(QueueIndex q) const noexcept {
-    const std::uint64_t recorded = queues_[q].recorded_position.load(), at = position(q);
-    return at > recorded ? at - recorded : 0;
-  }
-  /// Records an event behind the work so far, unless it has one. A refusal of the driver is passed over: then a wait for this work is one for later
-  /// work, too. @pre the queue's stream has not been destroyed
-  void mark(QueueIndex q) noexcept;
   /// May more be submitted to the queue?
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live && !queues_[q].ended; }
   /// Returns whether that work is known to be done. Does not ask the driver. @pre not the unknown queue's work (`unknown_done`)
