@@ -219,6 +219,7 @@ exactly("a cast between unlike types: give both one type, or list the cast in un
   "device/cuda/cuda_device.cpp=CUdeviceptr" "device/cuda/cuda_device.cpp=EventId" "device/cuda/cuda_device.cpp=CUevent"  # the driver's handles
   "device/cuda/driver_watch.cpp=CUfunction" "device/cuda/driver_watch.cpp=std::uint64_t" "device/cuda/kernel_arguments.hpp=CUkernel"
   "device/cuda/cupti.cpp=reinterpret_cast<std::decay_t<decltype(" "device/cuda/driver_api.cpp=Function"  # functions by their names
+  "base/streaming.cpp=__m128i*" "base/streaming.cpp=const __m128i*"  # what the processor's instructions for 16 bytes take
   "device/cuda/kernels.cu=uint4*" "device/cuda/kernels.cu=const std::uint64_t*")  # bytes as words
 
 # A call with `true` in it does not say what is true. A bool that is the value itself, of which the function's name speaks, is listed.

@@ -177,6 +177,7 @@ Verdict Places::compute(const Routines& routines) {
   std::vector<runtime::LibraryUse> uses;
   std::array<const void*, most_operands> at{};
   tiles.reserve(call_.count);
+  uses.reserve(call_.count);
   const bool in_pieces = !fit_together(call_, device);
   for (std::size_t i = 0; i < call_.count; ++i) {
     const Operand& o = call_.operands[i];

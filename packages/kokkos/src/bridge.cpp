@@ -39,9 +39,9 @@ class TasksOfDevices : public RegisteredSpace {
  public:
   void initialize(const Settings&) {}
   void finalize() {}
-  void finalize(const bool) {}
-  void fence() { tasks::wait(); }
-  void fence(const std::string&) { tasks::wait(); }
+  [[maybe_unused]] void finalize(const bool) {}
+  [[maybe_unused]] void fence() { tasks::wait(); }
+  [[maybe_unused]] void fence(const std::string&) { tasks::wait(); }
   void static_fence(const std::string&) { tasks::wait(); }
   void print_configuration(std::ostream&, bool) {}
 };

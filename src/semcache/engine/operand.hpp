@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/base/region.hpp>
+#include <semcache/timeline/clock.hpp>
 
 #include <cstddef>
 
@@ -13,6 +14,7 @@ struct Memory;
 namespace semcache::engine {
 
 using memory::Memory;
+using timeline::Clock;
 
 /// An array that a launch uses; `writable` if the launch may write it.
 struct Operand {

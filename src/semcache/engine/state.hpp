@@ -47,7 +47,6 @@ using memory::TransitBuffer;
 using pages::Flight;
 using pages::Flights;
 using pages::HostPages;
-using timeline::Clock;
 using timeline::max_queues;
 using base::Side;
 using timeline::Mode;

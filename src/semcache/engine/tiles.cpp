@@ -39,7 +39,7 @@ Tiles::Tile* Tiles::find(std::uint32_t device, List& list, const Region& where, 
 
 Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit) {
   {
-    const Transaction t(transactions_);
+    const Look look(transactions_);
     const auto found = array.live && array.datum.valid() ? of_datum_.find(array.datum.value) : of_datum_.end();
     if (Tile* const tile = found == of_datum_.end() ? nullptr : find(device, found->second, where, unit)) {
       if (tile->users++ == 0) --found->second.unused;
@@ -67,7 +67,7 @@ Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& 
 
 void Tiles::release(Memory& tile) noexcept {
   {
-    const Transaction t(transactions_);
+    const Look look(transactions_);
     const auto left = std::find(left_.begin(), left_.end(), &tile);
     if (left == left_.end()) {
       List& list = of_datum_.at(tile.datum.value);

@@ -199,7 +199,7 @@ void Transactions::give_way(Transaction& t, const Awaited& awaited) {
   while (awaited() && !patience.over()) t.wait(Obstacle::moment());
 }
 
-/// Has the engine's lock while it lives. It is for members that only read.
+/// Has the engine's lock while it lives. It is for members that only read, or only count who uses what: nothing is projected or given back at its end.
 class Look {
  public:
   explicit Look(const Transactions& all) : lock_(all.lock()) {}

@@ -8,7 +8,6 @@
 #include <semcache/policy/spread.hpp>
 #include <semcache/runtime/leads.hpp>
 #include <semcache/semcache.hpp>
-#include <semcache/timeline/clock.hpp>
 
 #include <initializer_list>
 #include <memory>
@@ -567,7 +566,7 @@ class SEMCACHE_API Launch : Holding {
   std::unique_ptr<engine::Operand[]> grown_;  ///< all operands, once they do not fit in `inline_`
   std::unique_ptr<engine::Requirement[]> parts_;  ///< of operands that are used in part; nullptr: all are used as a whole
   std::size_t part_count_ = 0;
-  timeline::Clock before_;  ///< per queue, the last position submitted before the wait
+  engine::Clock before_;  ///< per queue, the last position submitted before the wait
 };
 
 /// Memory on the host for a part of an array, with the part's columns side by side: for work of the host's processor on a share of the
