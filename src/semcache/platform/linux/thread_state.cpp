@@ -97,9 +97,8 @@ ThreadState& claim(int thread) noexcept {
   }
 }
 
-/// The state that the calling thread has found before. It takes eight bytes of the room that the loader keeps for libraries which are loaded late, and
-/// one instruction to read.
-[[gnu::tls_model("initial-exec")]] thread_local ThreadState* known = nullptr;
+/// The state that the calling thread has found before.
+thread_local ThreadState* known = nullptr;
 
 ThreadState& known_state() noexcept {
   if (known == nullptr) known = &thread_state();
