@@ -180,13 +180,13 @@ class SEMCACHE_API RuntimeScope : base::Uncopied {
 /// that stores a flag and then asks `others_call` does not miss a call that has not seen the flag.
 /// @return how many calls of the thread were under way before. Cost: a fence, or a few instructions after `let_others_fence`
 [[nodiscard]] SEMCACHE_API int begin_call() noexcept;
-/// From now on `others_call` has the kernel fence all threads' processors, where it can (membarrier), and `begin_call` needs no fence.
-SEMCACHE_API void let_others_fence() noexcept;
 SEMCACHE_API void end_call() noexcept;
 /// Returns how many calls of the calling thread are under way.
 [[nodiscard]] SEMCACHE_API int calls_under_way() noexcept;
 /// Returns whether another thread has a call under way. Cost: a look at each thread that was ever in a call, and some microseconds for the fences.
 [[nodiscard]] SEMCACHE_API bool others_call() noexcept;
+/// From now on `others_call` has the kernel fence all threads' processors, where it can (membarrier), and `begin_call` needs no fence.
+SEMCACHE_API void let_others_fence() noexcept;
 
 /// Publishes what the calling thread holds: from now on `*holdings` (nullptr: nothing), until the thread ends or calls again.
 /// Trackers pass it to `Holds`.

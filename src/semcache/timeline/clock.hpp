@@ -15,7 +15,7 @@ inline constexpr QueueIndex max_queues = 96;
 
 /// A position for each queue: work up to there has happened before. These are vector clocks (Mattern, Virtual time and global
 /// states of distributed systems, 1989), in which queues are the processes and waits for events are the messages.
-/// A clock costs as much time as the queues of the process, of which there are few, although it has room for all that there can be.
+/// Copying a clock takes as long as the process has queues, of which there are few, although a clock has room for all that there can be.
 class Clock {
  public:
   Clock() noexcept {}  // NOLINT(modernize-use-equals-default): positions that are not set are not written

@@ -146,7 +146,7 @@ bool prepare_fences() noexcept { return membarrier(MEMBARRIER_CMD_REGISTER_PRIVA
 void fence_all_threads() noexcept {
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
   if (prepare_fences() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
-  // A filter of system calls has come since. A store that is older than this has long left its processor.
+  // A filter of system calls has been installed since. When this sleep ends, all stores that are older than it have left their processors.
   ::usleep(10'000);
 }
 
