@@ -892,23 +892,27 @@ void Oracle::use_part() {
   use_device_part(a, m, random_.chance(60) ? m.layout : rectangle_of(m.layout));
 }
 
-/// A kernel uses a rectangle of a part, or of a tile.
+/// A kernel, or a task of a library call, uses a rectangle of a part, or of a tile.
 void Oracle::use_device_part(Array& a, Memory& m, const Region& where) {
   const std::uint64_t size = a.bytes.size();
   const auto mode = static_cast<Access>(random_.below(4));
   const std::vector<engine::Requirement> used{{&m, where, mode}};
   std::vector<engine::Requirement> parts = used;  // the engine may enlarge it
   const std::vector<Operand> operands{{&m, writes(mode)}};
-  const std::string text = "move " + std::to_string(moves_) + ": a kernel of a part of " + std::to_string(size) + ::semcache::fakes::show(parts[0]);
+  const bool task = random_.chance(50);
+  const std::string text = "move " + std::to_string(moves_) + (task ? ": a task" : ": a kernel") + " of a part of " + std::to_string(size) +
+                           ::semcache::fakes::show(parts[0]);
   note(text);
-  void* const stream = pick_stream(device_of(m));
+  const std::uint32_t device = device_of(m);
+  void* const stream = task ? lane_of(device) : pick_stream(device);
   engine::QueueIndex queue = engine::unknown_queue;
-  if (!adopt(stream, queue)) return;
+  if (!task && !adopt(stream, queue)) return;
+  if (task && (!attempt([&] { queue = machine_->engine().adopt_lane(device, stream, {}); }) || queue == engine::unknown_queue)) return;
   std::vector<FakeDevice::Touch> touches;
   for (std::uint64_t c = 0; c < where.columns; ++c) {
     touches.push_back({m.address + in_part(m.layout, where.column(c).begin), where.width, writes(mode)});
   }
-  order_program(stream, touches);
+  if (!task) order_program(stream, touches);
   bool partly = false;
   if (!attempt([&] { partly = machine_->engine().launches.begin_launch(queue, operands.data(), 1, {parts.data(), 1}); })) {
     forget_overwritten(a, used);

@@ -23,9 +23,11 @@ namespace {
 
 using engine::Memory;
 using engine::Operand;
+using engine::Requirement;
 
 const std::uint64_t size = page_bytes();
 char stream;
+char lane;
 
 /// A place where a thread stays until it is let go.
 class Gate {
@@ -109,10 +111,29 @@ struct FastPath : testing::Test {
     p.engine().launches.end_launch(queue, &operand, 1);
   }
 
+  /// Makes the tile ready for tasks that use all of it: a task does what is needed, with the lock, until the next one needs nothing.
+  void prepare(Memory& tile, Access mode) {
+    for (int i = 0; i < 3; ++i) {
+      const Operand operand{&tile, writes(mode)};
+      Requirement part{&tile, tile.all(), mode};
+      const bool in_part = p.engine().launches.begin_launch(lane_queue, &operand, 1, {&part, 1});
+      p.engine().launches.end_launch(lane_queue, &operand, 1, all_devices, {&part, in_part ? 1u : 0u});
+    }
+  }
+  /// A task on a lane that uses all of a tile.
+  void task(Memory& tile, Access mode) {
+    const Operand operand{&tile, writes(mode)};
+    Requirement part{&tile, tile.all(), mode};
+    const bool in_part = p.engine().launches.begin_launch(lane_queue, &operand, 1, {&part, 1});
+    EXPECT_EQ(in_part, false) << "the lock was needed";
+    p.engine().launches.end_launch(lane_queue, &operand, 1);
+  }
+
   Program p;
   Memory& host = p.on_host(size);
   Memory& device = p.on_device(size);
   engine::QueueIndex queue{};
+  engine::QueueIndex lane_queue = p.engine().adopt_lane(0, &lane, {});
 };
 
 TEST_F(FastPath, TheTestSeesSystemCalls) {
@@ -125,6 +146,10 @@ TEST_F(FastPath, NeedsNoSystemCallAndNobodysLock) {
   Memory& other = p.on_host(size);
   p.kernel_write(&stream, source, source.all(), 3);
   p.copy(stale, source);
+  Memory& matrix = p.on_host(size);
+  p.host_write(matrix, matrix.all(), 4);
+  Memory& tile = p.engine().tiles.acquire(0, matrix, matrix.all());
+  prepare(tile, Access::overwrite);
   Gate gate;
   p.platform().refuse_protect = [&](const std::byte*, std::uint64_t, platform::Protection) {
     gate.stay();
@@ -139,11 +164,17 @@ TEST_F(FastPath, NeedsNoSystemCallAndNobodysLock) {
   EXPECT_TRUE(ends_without_system_call([this] {
     for (int i = 0; i < 1000; ++i) launch();
   }));
+  EXPECT_TRUE(ends_without_system_call([&] {
+    for (const Access mode : {Access::read, Access::read_write, Access::overwrite}) {
+      for (int i = 0; i < 1000; ++i) task(tile, mode);
+    }
+  }));
   EXPECT_FALSE(ends_without_system_call([&] { p.engine().access(stale, stale.all(), Access::read); })) << "the lock was free";
 
   gate.open();
   inside.join();
   p.platform().refuse_protect = nullptr;
+  p.engine().tiles.release(tile);
 }
 
 }  // namespace

@@ -124,6 +124,67 @@ TEST(TileAttacks, TasksOnOneLaneComeBehindThoseOfAnEarlierCallOnOthers) {
   p.leave(h);
 }
 
+// A task that uses all of a tile on which all is ready takes no lock. It is ordered all the same behind what other lanes, transfers, and tasks on
+// parts of the tile have done, and these behind it.
+TEST(TileAttacks, TasksOnReadyTilesAreOrderedWithAllOthers) {
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    const bool roomy = seed % 4 != 0;
+    Tiled p(Tiled::with(1 + seed % 2, seed % 3 == 0 ? 20 : 0, roomy ? 4u << 20 : 3u << 19, seed));
+    std::mt19937 random(seed);
+    const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+    Memory& a = p.on_host(16 * page);
+    Memory& b = p.on_host(16 * page);
+    std::vector<std::byte> is_a(a.bytes), is_b(b.bytes);
+    p.host_write(a, a.all(), 1);
+    set(is_a, a.all(), 1);
+    p.host_write(b, b.all(), 1);
+    set(is_b, b.all(), 1);
+    Memory& all = p.engine().tiles.acquire(0, a, a.all());
+    std::uint64_t write = 2;
+    for (unsigned move = 0; move < 60; ++move) {
+      const unsigned lane = below(10) < 7 ? 0 : below(4);
+      const unsigned device = below(10) < 8 ? 0 : below(1 + seed % 2);
+      const std::uint64_t first = below(12) * page;
+      const Region part(ByteRange{first, first + 4 * page});
+      switch (below(10)) {
+        case 0: {
+          std::vector<std::byte> seen(4 * page);
+          p.host_read(a, part.hull(), seen.data());
+          EXPECT_TRUE(std::equal(seen.begin(), seen.end(), is_a.begin() + static_cast<std::ptrdiff_t>(first))) << "seed " << seed << ", move " << move;
+          break;
+        }
+        case 1:
+          p.host_write(a, part.hull(), write);
+          set(is_a, part, write++);
+          break;
+        case 2:
+          p.call(device, lane, {}, &a, part, Access::read_write, write, is_a);
+          set(is_a, part, write++);
+          break;
+        case 3:
+          p.call(device, lane, {{&a, a.all()}}, &a, a.all(), Access::read_write, write, is_a);
+          set(is_a, a.all(), write++);
+          break;
+        case 4: {  // it reads all of `a`, and writes `b`
+          std::vector<std::byte>* const is[] = {&is_a, &is_b};
+          p.call(device, lane, {{&a, a.all()}}, &b, b.all(), Access::overwrite, write, *is[0]);
+          set(*is[1], b.all(), write++);
+          break;
+        }
+        default:
+          p.call(device, lane, {}, &a, a.all(), below(2) == 0 ? Access::overwrite : Access::read_write, write, is_a);
+          set(is_a, a.all(), write++);
+      }
+      p.engine().audit();
+    }
+    EXPECT_EQ(p.host_content(a), is_a) << "seed " << seed;
+    EXPECT_EQ(p.host_content(b), is_b) << "seed " << seed;
+    p.engine().tiles.release(all);
+    p.leave(a);
+    p.leave(b);
+  }
+}
+
 // The same of a program's own kernel, before and after a task, on the array itself.
 TEST(TileAttacks, TasksComeBehindTheProgramsKernelsAndBeforeLaterOnes) {
   Tiled p(Tiled::with(1, 0, 4u << 20));

@@ -128,9 +128,13 @@ std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const n
   return {reinterpret_cast<const std::byte*>(begin), end - begin};
 }
 
-Places::How Places::adopt(std::size_t i) const {
+Places::How Places::adopt(std::size_t i, Known known) const {
   if (call_.operands[i].empty()) return How::sent;
-  if (blocks_[i]) return blas::adopt(*blocks_[i]) ? How::block : How::sent;
+  if (blocks_[i]) {
+    const bool was_adopted = known == Known::still && blocks_[i]->adopted_in == runtime::epoch();
+    const bool is_noticed = was_adopted ? runtime::notices_host_accesses(blocks_[i]->address) : blas::adopt(*blocks_[i]);
+    return is_noticed ? How::block : How::sent;
+  }
   if (call_.operands[i].is_scattered()) return How::sent;
   return in_place::adopt(call_.operands[i]) && runtime::notices_host_accesses(whole_page_of(call_.operands[i])) ? How::in_place : How::sent;
 }
@@ -139,7 +143,7 @@ bool Places::are_adopted(const std::array<How, most_operands>& how) const noexce
   for (std::size_t i = 0; i < call_.count; ++i) {
     blocks::Block block;
     in_place::Range range;
-    if (how[i] == How::block && !(blocks::find(blocks_[i]->address, block) && block.adopted_in == runtime::epoch())) return false;
+    if (how[i] == How::block && !(blocks::find(blocks_[i]->address, block) && block.adopted_in == runtime::epoch() && !block.stack)) return false;
     if (how[i] == How::in_place && !in_place::find(call_.operands[i], range)) return false;
   }
   return true;
@@ -153,7 +157,8 @@ Verdict Places::compute(const Routines& routines) {
   constexpr int most_tries = 3;
   for (int tries = 0; !use || !are_adopted(how); ++tries) {
     use.reset();
-    for (std::size_t i = 0; i < call_.count; ++i) how[i] = tries < most_tries ? adopt(i) : How::sent;
+    const Known known = tries == 0 ? Known::still : Known::not_any_more;
+    for (std::size_t i = 0; i < call_.count; ++i) how[i] = tries < most_tries ? adopt(i, known) : How::sent;
     use.emplace();
   }
   // Operands in place may share their first and last page with other data: device arrays stand for them then.
@@ -170,14 +175,13 @@ Verdict Places::compute(const Routines& routines) {
     });
   }
   linalg::StandIns stand_ins(in_adopted);
-  std::vector<runtime::Tile> tiles;
+  std::array<std::optional<runtime::Tile>, most_operands> tiles;
   std::array<std::unique_ptr<Sent>, most_operands> sent;
   std::array<std::unique_ptr<Formed>, most_operands> formed;
   const runtime::Stream stream = tasks::lane(device, lane_of_this_thread());
-  std::vector<runtime::LibraryUse> uses;
+  std::array<runtime::LibraryUse, most_operands> uses;
+  std::size_t use_count = 0;
   std::array<const void*, most_operands> at{};
-  tiles.reserve(call_.count);
-  uses.reserve(call_.count);
   const bool in_pieces = !fit_together(call_, device);
   for (std::size_t i = 0; i < call_.count; ++i) {
     const Operand& o = call_.operands[i];
@@ -190,16 +194,16 @@ Verdict Places::compute(const Routines& routines) {
       matrices[i].data = first;
     } else if (first == o.address && !in_pieces) {
       const auto [whole, bytes] = datum_of(i);
-      tiles.emplace_back(whole, bytes, 1, 0, device);
-      first = static_cast<const std::byte*>(tiles.back().data()) + (first - whole);
+      tiles[i].emplace(whole, bytes, 1, 0, device);
+      first = static_cast<const std::byte*>(tiles[i]->data()) + (first - whole);
     }
     at[i] = first;
     if (o.form != nullptr) {
       formed[i] = std::make_unique<Formed>(o, stream, first, sent[i] != nullptr ? first : matrices[i].data);
       at[i] = formed[i]->at();
-      uses.push_back(formed[i]->use());
+      uses[use_count++] = formed[i]->use();
     } else {
-      uses.push_back(use_of(o, first));
+      uses[use_count++] = use_of(o, first);
     }
   }
   std::size_t pieces = 0;
@@ -210,7 +214,7 @@ Verdict Places::compute(const Routines& routines) {
     throw;
   } else {
     const base::AtEnd noted([] { tasks::note_submitted(); });
-    const runtime::Launch launch(stream.queue, uses.data(), uses.size());
+    const runtime::Launch launch(stream.queue, uses.data(), use_count);
     const runtime::OnDevice on(device);
     if (runtime::devices_are_emulated()) routines.on_emulated(stream, at.data());
     else routines.on_gpu(stream, at.data());

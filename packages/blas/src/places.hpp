@@ -29,7 +29,10 @@ class Places {
   /// added already: this ends the process.
   void refuse_added_twice(const char* why) const;
   enum class How : std::uint8_t { sent, block, in_place };
-  [[nodiscard]] How adopt(std::size_t operand) const;
+  /// Does what was found of the operands' blocks at the beginning hold still, as far as is known?
+  enum class Known : std::uint8_t { still, not_any_more };
+  /// Adopts what an operand lies in. `are_adopted` has to confirm it while nobody can release it.
+  [[nodiscard]] How adopt(std::size_t operand, Known known) const;
   /// Is everything adopted still that `how` says is?
   [[nodiscard]] bool are_adopted(const std::array<How, most_operands>& how) const noexcept;
   /// The block, or the whole pages of the adopted range, in which the operand lies.

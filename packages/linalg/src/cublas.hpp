@@ -21,7 +21,10 @@ class CublasRoutine {
   /// @throws ConfigurationError  cuBLAS cannot be loaded, or has no such routine  @throws DeviceError  the routine failed
   template <class... Arguments>
   void operator()(const runtime::Stream& stream, Arguments... arguments) {
-    call(stream, [&](void* handle, AnyFunction function) { return reinterpret_cast<int (*)(void*, Arguments...)>(function)(handle, arguments...); });
+    const auto body = [&](void* handle, AnyFunction function) {
+      return reinterpret_cast<int (*)(void*, Arguments...)>(function)(handle, arguments...);
+    };
+    call(stream, std::ref(body));  // which needs no memory
   }
 
  private:

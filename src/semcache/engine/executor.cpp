@@ -481,6 +481,7 @@ timeline::Work Executor::note_use(QueueIndex queue, Memory& m, const Region& whe
 
 void Executor::note_use(QueueIndex queue, Memory& m, const Region& where, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
   if (where.is_range() && where.width == m.bytes) return note_use(queue, m, mode, at, now);
+  m.flags.fetch_or(Memory::used_in_part);
   m.uses.note(timeline::PartialUse{where, queue, mode, at}, [this](QueueIndex q, std::uint64_t position) { return s_.queues->done(q, position); });
   m.note_recent(where, now);
 }

@@ -21,8 +21,8 @@ static Region in_memory(const Requirement& part) noexcept { return memory::in_me
 
 bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
   const SpaceId space = device_space(s_.queues->device_of(queue));
-  const bool is_task = queue != unknown_queue && s_.queues->of_tasks(queue);
-  bool all_ready = queue != unknown_queue && !is_task && !s_.options.check;
+  if (queue != unknown_queue && s_.queues->of_tasks(queue)) return begin_task(queue, operands, count, parts);
+  bool all_ready = queue != unknown_queue && !s_.options.check;
   for (std::size_t i = 0; i < count; ++i) {
     operands[i].memory->pins.fetch_add(1);
     // The flags say what launches on the memory's own device need.
@@ -30,6 +30,35 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   }
   if (all_ready) return false;
   unpin(operands, count);
+  return begin_unready_launch(queue, operands, count, parts);
+}
+
+bool Launches::ready_for_task(QueueIndex queue, const Operand& operand) const noexcept {
+  const Memory& m = *operand.memory;
+  const std::uint32_t need = Memory::resident | Memory::is_fresh | (operand.writable ? Memory::is_exclusive : 0u);
+  // The flags come first: a transfer clears them before it is submitted, and it is noted as a use before they are set again.
+  if ((m.flags.load() & (need | Memory::used_in_part)) != need) return false;
+  if (!m.part || m.derived || m.space != device_space(s_.queues->device_of(queue))) return false;
+  const Mode mode = mode_of(operand.writable);
+  if (!s_.unknown_use_over(m, s_.last_conflict(m, unknown_queue, mode))) return false;
+  for (QueueIndex q = 1, end = s_.queues->count(); q < end; ++q) {
+    const std::uint64_t at = s_.last_conflict(m, q, mode);
+    if (at != 0 && !s_.queues->done(q, at) && !s_.queues->ordered(queue, q, at)) return false;
+  }
+  return true;
+}
+
+bool Launches::begin_task(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
+  const auto is_whole = [](const Requirement& part) { return part.range.size() == part.memory->bytes; };
+  bool all_ready = !s_.options.check && std::all_of(parts.begin(), parts.end(), is_whole);
+  if (all_ready) {
+    for (std::size_t i = 0; i < count; ++i) {
+      operands[i].memory->pins.fetch_add(1);
+      all_ready = all_ready && ready_for_task(queue, operands[i]);
+    }
+    if (all_ready) return false;
+    unpin(operands, count);
+  }
   return begin_unready_launch(queue, operands, count, parts);
 }
 
@@ -82,7 +111,12 @@ bool Launches::begin_unready_launch(QueueIndex queue, const Operand* operands, s
 Obstacle Launches::order_kernels(const Operand* operands, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
-    if (m.part || is_no_array(m)) continue;  // tasks alone use parts
+    if (is_no_array(m)) continue;
+    if (m.part) {
+      // Known queues are ordered by `pin`. A kernel on a queue that is not known is waited for.
+      if (hazards_.unknown_use_pending(m, mode_of(operands[i].writable))) return Obstacle::whole_devices(m.unknown_on.load(), &m);
+      continue;
+    }
     m.ordered = true;
     if (const Obstacle o = hazards_.quiesce(m)) return o;
   }
@@ -207,6 +241,14 @@ void Launches::open_pages(const Operand& operand, const OperandParts& parts) {
   }
 }
 
+/// Lets uses of parts that are known to be over count as uses of the whole memory. If there are no others, tasks that use all of it need not look
+/// at them (`ready_for_task`).
+void Launches::widen_ended_uses(Memory& m) noexcept {
+  if ((m.flags.load(std::memory_order_relaxed) & Memory::used_in_part) == 0) return;
+  m.uses.widen([&](QueueIndex q, std::uint64_t position) { return s_.queues->done(q, position); });
+  if (m.uses.parts().empty()) m.flags.fetch_and(~Memory::used_in_part);
+}
+
 void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
@@ -227,6 +269,7 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
     for (const Requirement& part : parts) {
       if (part.memory == &m) executor_.order_queue(queue, m, in_memory(part), mode_of(writes(part.mode)), behind);
     }
+    if (s_.queues->of_tasks(queue)) widen_ended_uses(m);
     projection_.project_later(m);  // all program queues may be ordered behind the transfers now
   }
   for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_add(1);

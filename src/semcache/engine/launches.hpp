@@ -72,6 +72,11 @@ class Launches : Parts {
   void write_through(Transaction& transaction, const Memory& written);
 
  private:
+  /// The same as `begin_launch` for a task. It needs no lock if all its operands are used as wholes and ready (`ready_for_task`).
+  [[gnu::noinline]] bool begin_task(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts);
+  /// Returns whether nothing need be done for this tile before a task on the queue uses all of it. Flags alone do not tell that of tiles, because
+  /// the engine orders all that uses one: the queue must be ordered already behind each use with which the task conflicts. No lock. @pre it is pinned
+  [[nodiscard]] bool ready_for_task(QueueIndex queue, const Operand& operand) const noexcept;
   /// What `begin_launch` does for operands that are not ready as they are. The code of launches whose operands are ready (`gnu::hot`) lies together
   /// and apart from all other code, because at each launch the driver's own code has displaced it from the processor's first caches.
   [[gnu::cold, gnu::noinline]] bool begin_unready_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts);
@@ -95,6 +100,7 @@ class Launches : Parts {
   /// Checks that a kernel on the device of `space` can use the operands that lie on other devices.
   /// @throws UsageError  it cannot, for want of peer access
   void expect_reached(SpaceId space, const Operand* operands, std::size_t count) const;
+  void widen_ended_uses(Memory& memory) noexcept;
   Obstacle order_kernels(const Operand* operands, std::size_t count);
   /// Where blocks are to be mapped, brings what is used block by block, so that the driver maps one while the content of another is under
   /// way. That saves time only: nothing is ready for the launch by it.

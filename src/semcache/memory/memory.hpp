@@ -44,6 +44,7 @@ struct alignas(64) Memory {
   static constexpr std::uint32_t idle = 8;           ///< launches are ordered after all transfers that write it
   static constexpr std::uint32_t unread = 128;       ///< launches are ordered after all transfers that read it, too
   static constexpr std::uint32_t read_elsewhere = 16;  ///< the host, or another device, has fetched from it: launches that write it record an event
+  static constexpr std::uint32_t used_in_part = 256;   ///< `uses` may have partial uses, which only a thread with the lock can look at
   /// The flags that `Projection::revoke` clears.
   static constexpr std::uint32_t revocable = is_fresh | is_exclusive | idle | unread;
   // --- host memory: all pages can be read, or can be written. Set after pages are relaxed, cleared before they are tightened.

@@ -151,7 +151,9 @@ Tile::Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_
   expect_device(r, device);
   epoch_ = epoch();
   const Region whole(0, bytes, columns, pitch);
-  if (InAdopted edges; find_adopted(r, first, whole.end(), edges)) {
+  const Memory* const array = array_at(r, first);
+  const bool in_array = array != nullptr && whole.end() <= array->bytes - static_cast<std::size_t>(static_cast<const std::byte*>(first) - array->address);
+  if (InAdopted edges; !in_array && find_adopted(r, first, whole.end(), edges)) {
     throw UsageError("an operand of " + std::to_string(whole.end()) + " bytes at " + base::text_of(first) + " is in adopted memory, but not in whole "
                      "pages of it, so its ends are not tracked. Adopt memory that begins and ends at a page (aligned_alloc(4096, ...))");
   }

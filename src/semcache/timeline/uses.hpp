@@ -95,15 +95,7 @@ class Uses {
       earlier->position = std::max(earlier->position, use.position);
       return;
     }
-    if (parts_->size() >= most_parts) {
-      // Not std::stable_partition, which takes memory of the program's malloc.
-      const auto others = std::remove_if(parts_->begin(), parts_->end(), [&](const PartialUse& u) {
-        const bool over = done(u.queue, u.position);
-        if (over) note(u.queue, u.position, u.mode);
-        return over;
-      });
-      parts_->erase(others, parts_->end());
-    }
+    if (parts_->size() >= most_parts) widen(done);
     if (parts_->size() >= most_parts) {
       note(parts_->front().queue, parts_->front().position, parts_->front().mode);
       parts_->erase(parts_->begin());
@@ -113,6 +105,19 @@ class Uses {
     } catch (const std::bad_alloc&) {
       note(use.queue, use.position, use.mode);
     }
+  }
+  /// Lets partial uses count as uses of the whole memory. Threads: with the engine's lock.
+  /// @param which  `which(queue, position)` returns whether the use by that work is one of them
+  template <class Which>
+  void widen(const Which& which) noexcept {
+    if (parts_ == nullptr) return;
+    // Not std::stable_partition, which takes memory of the program's malloc.
+    const auto others = std::remove_if(parts_->begin(), parts_->end(), [&](const PartialUse& u) {
+      const bool one = which(u.queue, u.position);
+      if (one) note(u.queue, u.position, u.mode);
+      return one;
+    });
+    parts_->erase(others, parts_->end());
   }
   /// The partial uses. Threads: with the engine's lock.
   [[nodiscard]] const base::Vector<PartialUse>& parts() const noexcept {
