@@ -259,6 +259,22 @@ TEST(Timeline, ANameIsItsTextNotItsAddress) {
   text[0] = 'f';
   EXPECT_EQ(log.name(text), first);
   EXPECT_EQ(log.name("first"), first);
+  EXPECT_EQ(log.name(nullptr), log.name(""));
+}
+
+TEST(Timeline, NamesHaveAnyLengthAndNumber) {
+  Recorder recorder(with_spans(1));
+  SpanLog& log = *recorder.span_log();
+  std::vector<std::string> names;
+  for (std::size_t length = 0; length < 300; ++length) names.emplace_back(length, 'x');
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& name : names) numbers.push_back(log.name(name.c_str()));
+  for (int again = 0; again < 2; ++again) {
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(log.name(names[i].c_str()), numbers[i]) << i;
+  }
+  const std::vector<std::string> all = log.names();
+  ASSERT_EQ(all.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(all[numbers[i] - 1], names[i]);
 }
 
 TEST(Timeline, WithoutALogNothingIsTimed) {

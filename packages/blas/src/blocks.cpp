@@ -123,12 +123,21 @@ bool find_adopted_in(const std::byte* first, std::size_t bytes, Block& block) no
   });
 }
 
-bool was_adopted(const void* address, std::uint64_t epoch) noexcept {
+bool was_adopted(const void* address, std::uint64_t epoch, bool noticed) noexcept {
   const RecordsLock lock(records_mutex);
   const auto found = records().find(number(address));
   if (found == records().end() || found->second.stack) return false;
   found->second.adopted_in = epoch;
+  found->second.noticed = noticed;
   return true;
+}
+
+bool are_adopted(const std::byte* const* addresses, std::size_t count, std::uint64_t epoch) noexcept {
+  const RecordsLock lock(records_mutex);
+  return std::all_of(addresses, addresses + count, [&](const std::byte* address) {
+    const auto found = records().find(number(address));
+    return found != records().end() && found->second.adopted_in == epoch && !found->second.stack;
+  });
 }
 
 void was_released(const void* address) noexcept {

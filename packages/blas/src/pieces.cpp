@@ -17,7 +17,18 @@ using policy::Run;
 using policy::Task;
 
 
-policy::Memory memory_of(std::uint32_t device) { return {runtime::device_budget(device), runtime::device_page_bytes(device)}; }
+policy::Memory memory_of(std::uint32_t device) {
+  struct Known {
+    std::uint64_t epoch = 0;  ///< of the runtime to which the device belongs
+    std::uint32_t device = 0;
+    policy::Memory memory;
+  };
+  [[gnu::tls_model("initial-exec")]] static thread_local Known known;
+  if (const std::uint64_t epoch = runtime::epoch(); known.epoch != epoch || known.device != device) {
+    known = {epoch, device, {runtime::device_budget(device), runtime::device_page_bytes(device)}};
+  }
+  return known.memory;
+}
 
 /// With more pieces the host is faster.
 constexpr double most_tasks = 20000;

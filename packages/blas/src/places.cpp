@@ -63,14 +63,22 @@ runtime::LibraryUse use_of(const Operand& o, const void* at) noexcept {
   return {at, o.span(), o.mode == Access::read ? Access::read : Access::read_write};
 }
 
-/// Returns the calling thread's lane: threads get them in turn. So calls of several threads can overlap on the device. What they have in common of
-/// their operands orders them, whatever their lanes are; the calls of one thread are in order.
-std::uint32_t lane_of_this_thread() noexcept {
+/// Returns the calling thread's lane of the device: threads get them in turn. So calls of several threads can overlap on the device. What they have in
+/// common of their operands orders them, whatever their lanes are; the calls of one thread are in order.
+runtime::Stream lane_of_this_thread(std::uint32_t device) {
   constexpr std::uint32_t none = ~std::uint32_t{0};
+  struct Lane {
+    std::uint32_t number = none;
+    std::uint64_t epoch = 0;  ///< of the runtime to which the stream belongs
+    runtime::Stream stream;
+  };
   static std::atomic<std::uint32_t> threads{0};
-  [[gnu::tls_model("initial-exec")]] static thread_local std::uint32_t lane = none;
-  if (lane == none) lane = threads.fetch_add(1, std::memory_order_relaxed) % tasks::lanes_of_device;
-  return lane;
+  [[gnu::tls_model("initial-exec")]] static thread_local Lane lane;
+  if (lane.epoch == runtime::epoch() && lane.stream.device == device && device_count() > 0) return lane.stream;  // and that runtime still runs
+  if (lane.number == none) lane.number = threads.fetch_add(1, std::memory_order_relaxed) % tasks::lanes_of_device;
+  lane.stream = tasks::lane(device, lane.number);
+  lane.epoch = runtime::epoch();
+  return lane.stream;
 }
 
 /// Returns the first byte of a whole page behind the operand's first byte. What is adopted in place contains one.
@@ -132,21 +140,21 @@ Places::How Places::adopt(std::size_t i, Known known) const {
   if (call_.operands[i].empty()) return How::sent;
   if (blocks_[i]) {
     const bool was_adopted = known == Known::still && blocks_[i]->adopted_in == runtime::epoch();
-    const bool is_noticed = was_adopted ? runtime::notices_host_accesses(blocks_[i]->address) : blas::adopt(*blocks_[i]);
-    return is_noticed ? How::block : How::sent;
+    return (was_adopted ? blocks_[i]->noticed : blas::adopt(*blocks_[i])) ? How::block : How::sent;
   }
   if (call_.operands[i].is_scattered()) return How::sent;
   return in_place::adopt(call_.operands[i]) && runtime::notices_host_accesses(whole_page_of(call_.operands[i])) ? How::in_place : How::sent;
 }
 
 bool Places::are_adopted(const std::array<How, most_operands>& how) const noexcept {
+  std::array<const std::byte*, most_operands> in_blocks;
+  std::size_t count = 0;
   for (std::size_t i = 0; i < call_.count; ++i) {
-    blocks::Block block;
     in_place::Range range;
-    if (how[i] == How::block && !(blocks::find(blocks_[i]->address, block) && block.adopted_in == runtime::epoch() && !block.stack)) return false;
+    if (how[i] == How::block) in_blocks[count++] = blocks_[i]->address;
     if (how[i] == How::in_place && !in_place::find(call_.operands[i], range)) return false;
   }
-  return true;
+  return blocks::are_adopted(in_blocks.data(), count, runtime::epoch());
 }
 
 Verdict Places::compute(const Routines& routines) {
@@ -178,7 +186,7 @@ Verdict Places::compute(const Routines& routines) {
   std::array<std::optional<runtime::Tile>, most_operands> tiles;
   std::array<std::unique_ptr<Sent>, most_operands> sent;
   std::array<std::unique_ptr<Formed>, most_operands> formed;
-  const runtime::Stream stream = tasks::lane(device, lane_of_this_thread());
+  const runtime::Stream stream = lane_of_this_thread(device);
   std::array<runtime::LibraryUse, most_operands> uses;
   std::size_t use_count = 0;
   std::array<const void*, most_operands> at{};

@@ -214,18 +214,16 @@ bool adopt(const blocks::Block& block) {
   const Adoption adoption;
   blocks::Block now;
   if (!blocks::find(block.address, now) || now.stack) return false;
-  if (now.adopted_in != runtime::epoch()) {
-    try {
-      runtime::adopt(now.address, now.bytes, "malloc");
-    } catch (const UsageError&) {  // the program has page-locked it, say
-      return false;
-    }
-    if (!blocks::was_adopted(now.address, runtime::epoch())) {  // it has become a stack meanwhile
-      runtime::release(now.address);
-      return false;
-    }
+  if (now.adopted_in == runtime::epoch()) return now.noticed;
+  try {
+    runtime::adopt(now.address, now.bytes, "malloc");
+  } catch (const UsageError&) {  // the program has page-locked it, say
+    return false;
   }
-  return runtime::notices_host_accesses(now.address);
+  const bool noticed = runtime::notices_host_accesses(now.address);
+  if (blocks::was_adopted(now.address, runtime::epoch(), noticed)) return noticed;
+  runtime::release(now.address);  // it has become a stack meanwhile
+  return false;
 }
 
 bool release(std::byte* first, std::size_t bytes, Last content) noexcept {

@@ -156,11 +156,17 @@ class Cublas : public Library {
   };
   template <class Body>
   void with_handle(const runtime::Stream& stream, const char* routine, const Body& body) {
-    Kept* kept = nullptr;
-    {
+    // The queue's number is another one in each runtime, so a place that has gone with its runtime is not asked for again.
+    struct Last {
+      std::uint32_t device = 0, queue = 0;
+      Kept* kept = nullptr;
+    };
+    static thread_local Last last;
+    if (last.kept == nullptr || last.device != stream.device || last.queue != stream.queue.value) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      kept = &handles_[{stream.device, stream.queue.value}];
+      last = {stream.device, stream.queue.value, &handles_[{stream.device, stream.queue.value}]};
     }
+    Kept* const kept = last.kept;
     const std::lock_guard<std::mutex> lock(kept->mutex);
     if (kept->handle == nullptr) {
       Handle made = nullptr;

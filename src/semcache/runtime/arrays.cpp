@@ -151,13 +151,14 @@ Tile::Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_
   expect_device(r, device);
   epoch_ = epoch();
   const Region whole(0, bytes, columns, pitch);
-  const Memory* const array = array_at(r, first);
-  const bool in_array = array != nullptr && whole.end() <= array->bytes - static_cast<std::size_t>(static_cast<const std::byte*>(first) - array->address);
-  if (InAdopted edges; !in_array && find_adopted(r, first, whole.end(), edges)) {
+  Located at{array_at(r, first), 0};
+  if (at.memory != nullptr) at.position = static_cast<std::uint64_t>(static_cast<const std::byte*>(first) - at.memory->address);
+  const bool is_inside = at.memory != nullptr && whole.end() <= at.memory->bytes - at.position;
+  if (InAdopted edges; !is_inside && find_adopted(r, first, whole.end(), edges)) {
     throw UsageError("an operand of " + std::to_string(whole.end()) + " bytes at " + base::text_of(first) + " is in adopted memory, but not in whole "
                      "pages of it, so its ends are not tracked. Adopt memory that begins and ends at a page (aligned_alloc(4096, ...))");
   }
-  const Located at = locate(r, first, whole.end());
+  if (!is_inside) at = locate(r, first, whole.end());
   const engine::State& s = r.engine->state();
   const bool lies_there = at.memory->space == device_space(device) && at.memory->bytes <= s.devices[device]->memory->budget_bytes();
   if (lies_there) {

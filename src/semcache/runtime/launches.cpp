@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Launches of semcache::Exec, and captures by kernels outside it. For each launch the operands are gathered before it begins;
@@ -125,30 +126,24 @@ void Holding::leave() noexcept {
   platform::per_thread<LaunchesOfThread>().innermost.store(outer_, std::memory_order_release);
 }
 
-/// The launch's span in the timeline while it lasts.
-struct Launch::InTimeline {
-  const std::uint64_t begin_ns;
-  const char* const name;
-  const std::uint32_t cause;
-  const device::ActivityCause of_this_launch{cause};
-};
-
-void Launch::EndInTimeline::operator()(InTimeline* span) const noexcept { delete span; }
+void Launch::InTimeline::leave() noexcept { device::ActivityCause::of_this_thread() = outer_cause; }
 
 void Launch::begin_span(const Runtime& r, const char* name) noexcept {
   trace::SpanLog& log = *r.recorder.span_log();
-  span_.reset(new (std::nothrow) InTimeline{log.now_ns(), name, log.next_cause()});
-  if (span_ == nullptr) log.drop(trace::Span::Kind::launch, 1);
+  span_.begin_ns = log.now_ns();
+  span_.name = log.name(name != nullptr ? name : trace::SpanLog::library_routine);
+  span_.cause = log.next_cause();
+  span_.outer_cause = std::exchange(device::ActivityCause::of_this_thread(), span_.cause);
 }
 
 void Launch::end_span(Runtime& r) const noexcept {
   trace::SpanLog& log = *r.recorder.span_log();
   trace::Span span;
   span.kind = trace::Span::Kind::launch;
-  span.begin_ns = span_->begin_ns;
+  span.begin_ns = span_.begin_ns;
   span.end_ns = log.now_ns();
-  span.name = log.name(span_->name != nullptr ? span_->name : trace::SpanLog::library_routine);
-  span.cause = span_->cause;
+  span.name = span_.name;
+  span.cause = span_.cause;
   span.thread = trace::SpanLog::this_thread();
   span.queue = index_of(queue_);
   span.to = static_cast<std::uint8_t>(r.engine->state().queues->device_of(index_of(queue_)) + 1);
@@ -404,7 +399,7 @@ Launch::~Launch() {
     r->engine->launches.kernel_ends();
     const std::uint64_t number = r->engine->launches.end_launch(index_of(queue_), pins_, count_, all_devices, {parts_.get(), part_count_});
     if (awaited_) r->engine->launches.launch_awaited(index_of(queue_), before_, number);
-    if (span_ != nullptr) end_span(*r);
+    if (span_.cause != 0) end_span(*r);
   }
   --platform::per_thread<LaunchesOfThread>().not_submitted;
 }

@@ -548,9 +548,15 @@ class SEMCACHE_API Launch : Holding {
   template <class Reason>
   void begin_unknown(const char* name, const Reason& reason);
   [[gnu::hot]] void has_begun(Runtime& runtime) noexcept;
-  struct InTimeline;
-  struct EndInTimeline {
-    void operator()(InTimeline* span) const noexcept;
+  /// The launch's span in the timeline. While it lasts, what the thread submits has its number as the cause.
+  struct InTimeline : base::Uncopied {
+    ~InTimeline() {
+      if (cause != 0) leave();
+    }
+    void leave() noexcept;
+    std::uint32_t cause = 0;  ///< 0: there is no timeline
+    std::uint32_t outer_cause = 0, name = 0;
+    std::uint64_t begin_ns = 0;
   };
   void begin_span(const Runtime& runtime, const char* name) noexcept;
   void end_span(Runtime& runtime) const noexcept;
@@ -559,7 +565,7 @@ class SEMCACHE_API Launch : Holding {
   bool follows_from_captures_ = false;
   bool waits_ = false;    ///< `before_` is set
   bool awaited_ = false;
-  std::unique_ptr<InTimeline, EndInTimeline> span_;  ///< of the launch; nullptr: there is no timeline
+  InTimeline span_;
   std::size_t capacity_ = inline_pins;
   std::uint64_t digests_ = 0;  ///< the union of the operands' digests, so that most need not be compared with all before
   engine::Operand inline_[inline_pins];

@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <new>
+#include <string_view>
 #include <utility>
 
 namespace semcache::trace {
@@ -40,16 +43,20 @@ std::uint32_t SpanLog::this_thread() noexcept {
 }
 
 std::uint32_t SpanLog::name(const char* text) noexcept {
-  if (text == nullptr) text = "";
+  const std::string_view name(text == nullptr ? "" : text);
   try {
     const std::lock_guard lock(names_mutex_);
-    Recent& recent = recent_[reinterpret_cast<std::uintptr_t>(text) / 16 % recent_.size()];
-    if (recent.address == text && *recent.text == text) return recent.number;
-    const auto found = names_.find(text);
+    Recent& recent = recent_[std::hash<std::string_view>()(name) % recent_.size()];
+    if (recent.number != 0 && name == std::string_view(recent.text, recent.length)) return recent.number;
+    const std::string key(name);
+    const auto found = names_.find(key);
     if (found == names_.end() && names_.size() >= most_names) return 0;
-    const auto known = found != names_.end() ? found : names_.emplace(text, static_cast<std::uint32_t>(names_.size() + 1)).first;
-    recent = {text, &known->first, known->second};
-    return known->second;
+    const std::uint32_t number = found != names_.end() ? found->second : names_.emplace(key, static_cast<std::uint32_t>(names_.size() + 1)).first->second;
+    if (name.size() <= sizeof recent.text) {
+      recent.number = number;
+      recent.length = static_cast<std::uint32_t>(name.copy(recent.text, sizeof recent.text));
+    }
+    return number;
   } catch (const std::bad_alloc&) {
     return 0;
   }
@@ -68,6 +75,7 @@ void SpanLog::add(const Span& span) noexcept {
   Chunk::Place& place = chunk->places[at % chunk_spans];
   place.span = span;
   place.complete.store(true, std::memory_order_release);
+  if (&place + 1 < std::end(chunk->places)) __builtin_prefetch(&place + 1, 1);  // for the next span, because the driver's code uses up the caches
 }
 
 void SpanLog::add(const DeviceSpan& span) noexcept {

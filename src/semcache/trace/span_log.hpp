@@ -123,13 +123,13 @@ class SEMCACHE_API SpanLog : base::Uncopied {
   std::vector<DeviceSpan> device_spans_;
   mutable std::mutex names_mutex_;
   std::unordered_map<std::string, std::uint32_t> names_;
-  /// Names that were asked for lately, by their address, which may meanwhile hold another text.
-  struct Recent {
-    const char* address = nullptr;
-    const std::string* text = nullptr;
+  /// A name that was asked for lately. Its text is here, so that the next launch of that name touches no other memory.
+  struct alignas(64) Recent {
     std::uint32_t number = 0;
+    std::uint32_t length = 0;
+    char text[120] = {};
   };
-  std::array<Recent, 64> recent_{};
+  std::array<Recent, 64> recent_{};  ///< by the hash of the text
 };
 
 }  // namespace semcache::trace
