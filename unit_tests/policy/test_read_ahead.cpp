@@ -32,13 +32,14 @@ using Pattern = std::vector<Access>;
 /// A host array whose pages are all stale (or, if not, fresh and not to be written), and what its accesses cost.
 class Model {
  public:
-  Model(std::uint64_t pages, std::uint64_t fault_bytes, bool stale = true, std::uint64_t page_bytes = page)
+  Model(std::uint64_t pages, std::uint64_t fault_bytes, bool stale = true, std::uint64_t page_bytes = page, bool sweep_expected = false)
       : fault_bytes_(fault_bytes), page_bytes_(page_bytes), stale_(pages, stale), permits_(pages, stale ? 0 : 1) {
     phase_.bytes = pages * page_bytes;
     phase_.page_bytes = page_bytes;
     phase_.fault_bytes = fault_bytes;
     phase_.stale_bytes = stale ? phase_.bytes : 0;
     phase_.closed_bytes = phase_.bytes;
+    phase_.sweep_expected = sweep_expected;
     ahead_.begin(phase_);
   }
 
@@ -508,6 +509,114 @@ TEST(ReadAhead, WhenFaultsHaveCostAsMuchAsTheArrayAllOfItIsFetched) {
   expect_plan(m, {245760, 249856}, Reason::first);
   m.access({20, Use::write});
   expect_plan(m, {0, 262144}, Reason::whole);
+}
+
+// --- sweeps in phase after phase --------------------------------------------------------------------------------------
+
+/// An array of so many pages in phases, each of which begins with all of it stale.
+class Phases {
+ public:
+  Phases(std::uint64_t pages, std::uint64_t fault_bytes) : pages_(pages), fault_bytes_(fault_bytes) {}
+  /// A phase in which the host accesses these pages.
+  void phase(const Pattern& pattern) {
+    Model m(pages_, fault_bytes_, true, page, habit_.sweep_follows());
+    for (const Access a : pattern) m.access(a);
+    faults = m.faults;
+    bytes = m.bytes;
+    cost += m.cost();
+    page_by_page += m.page_by_page();
+    whole += m.whole();
+    if (m.ahead().begun()) habit_.phase_ends(m.ahead());
+  }
+
+  std::uint64_t faults = 0, bytes = 0;  ///< of the last phase
+  std::uint64_t cost = 0, page_by_page = 0, whole = 0;  ///< of all
+
+ private:
+  const std::uint64_t pages_, fault_bytes_;
+  SweepHabit habit_;
+};
+
+Pattern sweep_of(std::uint64_t begin, std::uint64_t end, Use use = Use::read) {
+  Pattern all;
+  for (std::uint64_t p = begin; p < end; ++p) all.push_back({p, use});
+  return all;
+}
+
+TEST(SweepHabit, AThirdSweepInARowTakesTwoFaults) {
+  constexpr std::uint64_t pages = 32768;  // 128 MiB
+  Phases p(pages, cheap);
+  for (int i = 0; i < 2; ++i) {
+    p.phase(sweep_of(0, pages));
+    EXPECT_EQ(p.faults, 8u) << i;
+  }
+  for (int i = 0; i < 5; ++i) {
+    p.phase(sweep_of(0, pages));
+    EXPECT_EQ(p.faults, 2u) << i;
+    EXPECT_EQ(p.bytes, pages * page) << i;
+  }
+}
+
+TEST(SweepHabit, WhatDoesNotGoOnCostsAQuarterOnce) {
+  constexpr std::uint64_t pages = 4096;
+  Phases p(pages, cheap);
+  for (int i = 0; i < 3; ++i) p.phase(sweep_of(0, pages));
+  EXPECT_EQ(p.faults, 2u);
+  p.phase({{0}});
+  EXPECT_EQ(p.bytes, pages / 4 * page);
+  p.phase({{0}});
+  EXPECT_EQ(p.bytes, ReadAhead::first_chunk_bytes);
+  p.phase(sweep_of(0, pages));
+  EXPECT_GT(p.faults, 2u) << "a habit needs two sweeps";
+  p.phase(sweep_of(0, pages));
+  EXPECT_GT(p.faults, 2u);
+  p.phase(sweep_of(0, pages));
+  EXPECT_EQ(p.faults, 2u);
+}
+
+TEST(SweepHabit, OtherWaysToReadAllAreNoHabit) {
+  constexpr std::uint64_t pages = 4096;
+  Pattern down = sweep_of(0, pages);
+  std::reverse(down.begin(), down.end());
+  Pattern from_the_middle = sweep_of(pages / 2, pages), two = sweep_of(0, pages);
+  for (const Access a : sweep_of(0, pages / 2)) from_the_middle.push_back(a);
+  two.insert(two.begin(), {pages / 2});
+  for (const Pattern& pattern : {down, from_the_middle, two, sweep_of(0, pages / 4), sweep_of(0, pages, Use::write)}) {
+    Phases p(pages, cheap);
+    for (int i = 0; i < 3; ++i) p.phase(pattern);
+    p.phase({{0}});
+    EXPECT_EQ(p.bytes, ReadAhead::first_chunk_bytes);
+  }
+  Phases p(pages, cheap);
+  for (int i = 0; i < 3; ++i) {
+    p.phase(sweep_of(0, pages));
+    p.phase({});                             // nobody reads
+    p.phase({{7, Use::write}, {8, Use::write}});  // nobody reads
+  }
+  p.phase({{pages / 2}});
+  EXPECT_EQ(p.bytes, ReadAhead::first_chunk_bytes) << "the sweep that is expected begins elsewhere";
+}
+
+/// Every sequence of six phases of five kinds: what a habit costs beyond the bounds was needed eight times before.
+TEST(SweepHabit, CostsAnEighthOfWhatWasReadBeforeAtMost) {
+  constexpr std::uint64_t pages = 1024;
+  const std::vector<Pattern> kinds{sweep_of(0, pages), {{0}}, {{pages - 1}}, sweep_of(0, pages / 3), {{0}, {pages / 4}}};
+  for (const std::uint64_t fault_bytes : {page, cheap}) {
+    std::vector<std::size_t> sequence(6, 0);
+    for (bool more = true; more;) {
+      Phases p(pages, fault_bytes);
+      std::uint64_t sweeps = 0;
+      for (const std::size_t kind : sequence) {
+        p.phase(kinds[kind]);
+        sweeps += kind == 0 ? 1u : 0u;
+        ASSERT_LE(10 * p.cost, 21 * p.whole);
+        ASSERT_LE(p.cost * 10, 21 * p.page_by_page + 10 * (sweeps / 2 * (pages * page / 4)));
+      }
+      std::size_t at = 0;
+      while (at < sequence.size() && ++sequence[at] == kinds.size()) sequence[at++] = 0;
+      more = at < sequence.size();
+    }
+  }
 }
 
 TEST(ReadAhead, BeginsAnewAndSaysWhatNobodyUsed) {

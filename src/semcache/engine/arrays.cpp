@@ -63,6 +63,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->locks_fail = false;
   m->forecast = policy::FetchForecast();
   m->read_habit = policy::ReadHabit();
+  m->sweep_habit = policy::SweepHabit();
   m->sent_ahead = 0;
   m->asked_end = 0;
   m->open = false;

@@ -256,6 +256,7 @@ void HostAccess::begin_host_phase(Memory& m) {
   m.pages.for_each(s_.pages->span(m), [&](ByteRange piece, PageState s) {
     if (s.protection != Protection::read_write) phase.closed_bytes += piece.size();
   });
+  phase.sweep_expected = m.sweep_habit.sweep_follows();
   m.read_ahead->begin(phase);
 }
 

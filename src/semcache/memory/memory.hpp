@@ -200,6 +200,7 @@ struct alignas(64) Memory {
   base::Vector<std::byte*> locked;
   policy::FetchForecast forecast;
   policy::ReadHabit read_habit;
+  policy::SweepHabit sweep_habit;
 };
 
 /// An array as a thread has found it. Once the array has been freed, the object may belong to another array.

@@ -218,6 +218,7 @@ void HostPages::freeze(Memory& m, const Region& where) {
 }
 
 void HostPages::end_phase(Memory& m) noexcept {
+  if (m.read_ahead && m.read_ahead->begun()) m.sweep_habit.phase_ends(*m.read_ahead);
   const std::uint64_t lost = (m.read_ahead ? m.read_ahead->end() : 0) + std::exchange(m.sent_ahead, 0);
   if (lost > 0) recorder_.moved(trace::Kind::read_ahead_lost, m.label, lost);
 }

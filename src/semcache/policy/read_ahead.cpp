@@ -97,6 +97,7 @@ ReadAhead::Plan ReadAhead::next(const Fault& fault) noexcept {
   latest_ = SIZE_MAX;
   Sweep* sweep = find(fault, page);
   if (sweep != nullptr) sweep->unshown = 0;
+  const bool again = phase_.sweep_expected && fault.use == Use::read && page == 0 && !has_read();
   if (takes_whole(fault.use)) return {window(page), Reason::whole};
 
   const bool continued = sweep != nullptr;
@@ -106,6 +107,8 @@ ReadAhead::Plan ReadAhead::next(const Fault& fault) noexcept {
   } else {
     sweep = add(fault.use);
     if (sweep == nullptr) return {{page, std::min(page + phase_.page_bytes, phase_.bytes)}, Reason::first};
+    sweep->first = page;
+    if (again) return {give_again(*sweep), Reason::again};
   }
   return {give(*sweep, page), continued ? Reason::sweep : Reason::first};
 }
@@ -146,6 +149,31 @@ ByteRange ReadAhead::give(Sweep& s, std::uint64_t page) noexcept {
   s.used = faults_;
   latest_ = static_cast<std::size_t>(&s - sweeps_.data());
   return {s.last.begin, std::min(s.last.end, phase_.bytes)};
+}
+
+/// Gives the first quarter of the array to a sweep that is expected.
+ByteRange ReadAhead::give_again(Sweep& s) noexcept {
+  const std::uint64_t quarter = phase_.bytes / 4;
+  const std::uint64_t unit = quarter >= large_page_bytes ? std::max(large_page_bytes, phase_.page_bytes) : phase_.page_bytes;
+  s.direction = Direction::up;
+  s.continued = believed_after;
+  s.chunk = std::min(round_up(std::max(quarter, first_chunk_bytes), unit), last_chunk_bytes);
+  s.last = {0, s.chunk};
+  s.through = s.chunk;
+  s.used = faults_;
+  latest_ = static_cast<std::size_t>(&s - sweeps_.data());
+  return {0, std::min(s.chunk, phase_.bytes)};
+}
+
+bool ReadAhead::swept_all() const noexcept {
+  const Sweep* one = nullptr;
+  for (const Sweep& s : sweeps_) {
+    if (s.use != Use::read) continue;
+    if (one != nullptr) return false;
+    one = &s;
+  }
+  return one != nullptr && one->first == 0 && one->direction != Direction::down && one->last.end >= phase_.bytes && phase_.stale_bytes == phase_.bytes &&
+         !kinds_[static_cast<int>(Use::read)].whole;
 }
 
 void ReadAhead::fetched_ahead(std::uint64_t bytes) noexcept {

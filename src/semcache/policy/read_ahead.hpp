@@ -31,6 +31,7 @@ class ReadAhead {
     first,  ///< the fault continues no sweep
     sweep,  ///< the fault lies at the end of what a sweep has been given
     whole,  ///< the whole array is given, because one more fault could exceed the bound
+    again,  ///< a sweep begins that the phases before had, too (`SweepHabit`)
   };
 
   /// The state at the beginning of a host phase.
@@ -40,6 +41,7 @@ class ReadAhead {
     std::uint64_t fault_bytes = 0;   ///< the price of a fault: the bytes that the link carries in the same time
     std::uint64_t stale_bytes = 0;   ///< bytes that a read of the whole array would fetch
     std::uint64_t closed_bytes = 0;  ///< bytes of pages that may not be written
+    bool sweep_expected = false;     ///< see `SweepHabit`
   };
   struct Fault {
     Use use = Use::read;
@@ -62,6 +64,10 @@ class ReadAhead {
   [[nodiscard]] Plan next(const Fault& fault) noexcept;
   /// Notes how many bytes the last plan fetched beyond its page, if a later fault can show whether they were used.
   void fetched_ahead(std::uint64_t bytes) noexcept;
+  /// Returns whether the phase has had a fault that reads.
+  [[nodiscard]] bool has_read() const noexcept { return kinds_[static_cast<int>(Use::read)].faulted; }
+  /// Returns whether all of the array was stale, and one sweep has read it from its first page to its end.
+  [[nodiscard]] bool swept_all() const noexcept;
   /// Ends the phase, because pages have closed. @return the bytes that were fetched ahead and whose use no fault has shown
   std::uint64_t end() noexcept;
 
@@ -75,6 +81,7 @@ class ReadAhead {
     std::uint64_t through = 0;  ///< sum of all bytes that its faults were given
     std::uint64_t unshown = 0;  ///< bytes that its last fault fetched ahead, and whose use no later fault has shown
     std::uint64_t used = 0;     ///< number of its last fault, for choosing the sweep to forget
+    std::uint64_t first = 0;    ///< the page of its first fault
     unsigned continued = 0;     ///< how many faults have continued it
   };
 
@@ -86,6 +93,7 @@ class ReadAhead {
   [[nodiscard]] bool too_many_faults(Use use) const noexcept;
   [[nodiscard]] bool takes_whole(Use use) noexcept;
   [[nodiscard]] ByteRange give(Sweep& sweep, std::uint64_t page) noexcept;
+  [[nodiscard]] ByteRange give_again(Sweep& sweep) noexcept;
   static void end_on_large_page(ByteRange& given, std::uint64_t page) noexcept;
   [[nodiscard]] Direction continues(const Sweep& sweep, const Fault& fault, std::uint64_t page) const noexcept;
   [[nodiscard]] Sweep* find(const Fault& fault, std::uint64_t page) noexcept;
@@ -103,6 +111,22 @@ class ReadAhead {
   std::uint64_t unbelieved_ahead_ = 0;  ///< bytes that these faults may have cost beyond their pages
   std::uint64_t unshown_ = 0;           ///< `unshown` of sweeps that have been forgotten
   Kind kinds_[2];                       ///< by use
+};
+
+/// Learns whether the host sweeps over an array in each phase. After two phases in a row in each of which one sweep has read all of the stale array, the
+/// next one is expected, too: its first fault gets a quarter of the array, and its second one the rest, as far as a link's time permits. A sweep that does
+/// not go on is seen at the end of its phase, and ends the habit. So at most a quarter of an array is fetched in vain for two phases that needed all of it.
+class SweepHabit {
+ public:
+  /// Notes that a phase ends. @pre `phase` has had faults
+  void phase_ends(const ReadAhead& phase) noexcept {
+    if (phase.has_read()) sweeps_ = phase.swept_all() ? static_cast<std::uint8_t>(sweeps_ + (sweeps_ < needed)) : std::uint8_t{0};
+  }
+  [[nodiscard]] bool sweep_follows() const noexcept { return sweeps_ >= needed; }
+
+ private:
+  static constexpr std::uint8_t needed = 2;
+  std::uint8_t sweeps_ = 0;  ///< how many phases in a row had a sweep; not more than are needed
 };
 
 }  // namespace semcache::policy
