@@ -136,7 +136,7 @@ bool are_adopted(const std::byte* const* addresses, std::size_t count, std::uint
   const RecordsLock lock(records_mutex);
   return std::all_of(addresses, addresses + count, [&](const std::byte* address) {
     const auto found = records().find(number(address));
-    return found != records().end() && found->second.adopted_in == epoch && !found->second.stack;
+    return found != records().end() && found->second.adopted_in == epoch && found->second.noticed && !found->second.stack;
   });
 }
 

@@ -13,7 +13,7 @@ struct Block {
   std::byte* address = nullptr;
   std::size_t bytes = 0;             ///< whole pages
   std::uint64_t adopted_in = 0;      ///< the epoch of the runtime that has adopted it; 0: none
-  bool noticed = false;              ///< that runtime notices accesses to it
+  bool noticed = false;              ///< the runtime that has adopted it notices accesses to it
   bool written_by_device = false;    ///< a call has written it on a device
   bool stack = false;                ///< a stack lies in it: it is not adopted
   bool changed = false;              ///< the program has changed its mapping: nobody else may get it
@@ -47,7 +47,7 @@ void unmap(const Block& block) noexcept;
 /// Notes that the block that begins at the address is adopted in this epoch. @return false if it has ended, or a stack lies in it
 /// @param noticed  whether accesses to it are noticed
 bool was_adopted(const void* address, std::uint64_t epoch, bool noticed) noexcept;
-/// Returns whether the blocks that begin at these addresses are adopted in this epoch, and no stack lies in any of them.
+/// Returns whether the blocks that begin at these addresses are adopted in this epoch, accesses to them are noticed, and no stack lies in any of them.
 [[nodiscard]] bool are_adopted(const std::byte* const* addresses, std::size_t count, std::uint64_t epoch) noexcept;
 /// Notes that it is not adopted any more.
 void was_released(const void* address) noexcept;

@@ -74,10 +74,12 @@ runtime::Stream lane_of_this_thread(std::uint32_t device) {
   };
   static std::atomic<std::uint32_t> threads{0};
   [[gnu::tls_model("initial-exec")]] static thread_local Lane lane;
-  if (lane.epoch == runtime::epoch() && lane.stream.device == device && device_count() > 0) return lane.stream;  // and that runtime still runs
+  const bool runs = device_count() > 0;
+  const std::uint64_t epoch = runtime::epoch();
+  if (runs && lane.epoch == epoch && lane.stream.device == device) return lane.stream;
   if (lane.number == none) lane.number = threads.fetch_add(1, std::memory_order_relaxed) % tasks::lanes_of_device;
   lane.stream = tasks::lane(device, lane.number);
-  lane.epoch = runtime::epoch();
+  lane.epoch = runs ? epoch : 0;  // the call may have started the runtime
   return lane.stream;
 }
 

@@ -29,7 +29,7 @@ class Places {
   /// added already: this ends the process.
   void refuse_added_twice(const char* why) const;
   enum class How : std::uint8_t { sent, block, in_place };
-  /// Does what was found of the operands' blocks at the beginning hold still, as far as is known?
+  /// Whether the blocks that were found at the beginning are taken for what they were. They are not once one of them has been released.
   enum class Known : std::uint8_t { still, not_any_more };
   /// Adopts what an operand lies in. `are_adopted` has to confirm it while nobody can release it.
   [[nodiscard]] How adopt(std::size_t operand, Known known) const;

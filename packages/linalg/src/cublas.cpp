@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace semcache::linalg {
 
@@ -126,14 +127,16 @@ class Cublas : public Library {
     with_handle(stream, routine, [&](Handle handle) { return body(handle); });
   }
 
-  /// The runtime ends, and with it its streams. Its devices may be others in the next one, and their contexts new.
+  /// The runtime ends, and with it its streams. Its devices may be others in the next one, and their contexts new. Calls of other threads may be under
+  /// way, and begin, until the runtime keeps them out: such a call makes its handle anew.
   void end() noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (auto& [where, kept] : handles_) {
+      const std::lock_guard<std::mutex> of_handle(kept.mutex);
+      if (kept.handle == nullptr) continue;
       const runtime::OnDevice on(where.first);
-      if (kept.handle != nullptr) (void)destroy_(kept.handle);  // waits for its work
+      (void)destroy_(std::exchange(kept.handle, nullptr));  // waits for its work
     }
-    handles_.clear();
   }
 
  private:
@@ -156,7 +159,7 @@ class Cublas : public Library {
   };
   template <class Body>
   void with_handle(const runtime::Stream& stream, const char* routine, const Body& body) {
-    // The queue's number is another one in each runtime, so a place that has gone with its runtime is not asked for again.
+    // A place stays where it is as long as the process lives. The queue's number is another one in each runtime.
     struct Last {
       std::uint32_t device = 0, queue = 0;
       Kept* kept = nullptr;

@@ -107,7 +107,8 @@ bool Launches::begin_unready_launch(QueueIndex queue, const Operand* operands, s
   return parts.count > 0 && queue != unknown_queue;
 }
 
-/// Sees to it that kernels which use the arrays themselves are ordered with tasks: a launch that only looks at the flags would not be.
+/// Sees to it that kernels which use the arrays themselves are ordered with tasks: a launch that only looks at the flags would not be. Kernels that use
+/// tiles look at more than flags; those of them that run on an unknown queue are waited for.
 Obstacle Launches::order_kernels(const Operand* operands, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;

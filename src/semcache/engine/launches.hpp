@@ -75,7 +75,8 @@ class Launches : Parts {
   /// The same as `begin_launch` for a task. It needs no lock if all its operands are used as wholes and ready (`ready_for_task`).
   [[gnu::noinline]] bool begin_task(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts);
   /// Returns whether nothing need be done for this tile before a task on the queue uses all of it. Flags alone do not tell that of tiles, because
-  /// the engine orders all that uses one: the queue must be ordered already behind each use with which the task conflicts. No lock. @pre it is pinned
+  /// the engine orders all that uses one: each use with which the task conflicts must be known to be done, or the queue must be behind it already. No lock.
+  /// @pre the tile is pinned
   [[nodiscard]] bool ready_for_task(QueueIndex queue, const Operand& operand) const noexcept;
   /// What `begin_launch` does for operands that are not ready as they are. The code of launches whose operands are ready (`gnu::hot`) lies together
   /// and apart from all other code, because at each launch the driver's own code has displaced it from the processor's first caches.

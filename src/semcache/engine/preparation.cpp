@@ -51,7 +51,7 @@ Obstacle Preparation::prepare_whole(Memory& m, Mode mode, SpaceId first) {
   if (const Obstacle o = save(m, m.positions())) return o;
   if (s_.options.check_writes && !m.write_check && m.bytes > 0 && s_.directory.defined(m.datum, m.positions()) &&
       !s_.directory.exclusive(m.slot, m.positions())) {
-    if (s_.pinned(m)) return Obstacle::launches(m);  // a kernel that writes a part of it may be under way, and not noted yet
+    if (const Obstacle o = hazards_.quiesce(m)) return o;  // a kernel that writes a part of it may be under way, and not noted yet
     if (const Obstacle o = hazards_.writers_of(m)) return o;
     const std::uint64_t digest = executor_.digest_of(m);
     m.write_check = std::make_unique<Memory::WriteCheck>(s_.directory, digest, s_.directory.wanted(m.datum).extents(m.positions()));

@@ -37,7 +37,8 @@ struct TransitBuffer;
 /// read its atomics. The fields that every launch touches come first, together.
 /// Threads: fields are guarded by the engine's lock, except the atomics.
 struct alignas(64) Memory {
-  // --- device memory: a summary that launches read without a lock. A captured view needs nothing done if all these bits are set.
+  // --- device memory: a summary that launches read without a lock. A captured view needs nothing done if the first
+  // five bits are set.
   static constexpr std::uint32_t resident = 1;       ///< all memory is mapped
   static constexpr std::uint32_t is_fresh = 2;       ///< held = wanted everywhere
   static constexpr std::uint32_t is_exclusive = 4;   ///< fresh, and held and wanted nowhere else
@@ -66,6 +67,7 @@ struct alignas(64) Memory {
   std::atomic<bool> holds_handles{false};
   bool used_unseen = false;       ///< a kernel whose end is not known may use it, so it stays reachable (SEMCACHE_CHECK)
   bool ordered = false;           ///< tasks use the array itself: the engine orders kernels that use it (`Launches::begin_launch`)
+  policy::SweepHabit sweep_habit;  ///< of host memory; where a byte is free
   std::atomic<std::uint64_t> recently{0};                  ///< the engine's clock at the last use, for eviction
   timeline::Uses uses;
   std::atomic<DeviceSet> unknown_on{0};  ///< the devices whose unknown work may use it
@@ -200,7 +202,6 @@ struct alignas(64) Memory {
   base::Vector<std::byte*> locked;
   policy::FetchForecast forecast;
   policy::ReadHabit read_habit;
-  policy::SweepHabit sweep_habit;
 };
 
 /// An array as a thread has found it. Once the array has been freed, the object may belong to another array.

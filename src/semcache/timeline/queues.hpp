@@ -63,8 +63,8 @@ class Queues : base::Uncopied {
   QueueIndex open(std::uint32_t device);
   /// Who submits to a program's queue. Launches of ours may find all flags of their arrays set, and then submit without asking what their queue
   /// has waited for: so flags promise what holds for all queues of ours. Other code's kernels are ordered each time.
-  /// `tasks`: launches on a lane of library calls (`Engine::adopt_lane`). They are ordered each time, too, and behind all other kernels that use
-  /// the same bytes, which a program orders itself.
+  /// `tasks`: launches on a lane of library calls (`Engine::adopt_lane`). Each time they are ordered, too, unless they are already: behind all that uses
+  /// the same bytes, also behind kernels, which a program orders itself.
   enum class Submitter : std::uint8_t { ours, others, tasks };
   /// So many queues that only other code has used get an index of their own, so that instances of ours find one.
   static constexpr QueueIndex most_with_others = max_queues * 3 / 4;
