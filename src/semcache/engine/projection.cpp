@@ -114,9 +114,8 @@ void Projection::project_device(Memory& m, ByteRange changed) noexcept {
     tasks_passed = !s_.queues->of_tasks(q) || s_.queues->passed(device, q, m.uses.last(q));
   }
   m.ordered = !tasks_passed || (m.ordered && pinned);
-  // Kernels that use a tile or a derived value are ordered by the engine (`Launches::pin`, or
-  // `Launches::ready_for_task`): whoever finds one does not know what filled or
-  // computed it.
+  // Kernels that use a tile or a derived value are ordered by the engine (`Launches::pin`, or `Launches::ready_for_task`): whoever finds one does
+  // not know what filled or computed it.
   if (written && !m.part && !m.ordered) set |= Memory::idle;
   if (used) set |= Memory::unread;
   const std::uint32_t old = m.flags.load();
