@@ -298,6 +298,24 @@ TEST(Check, AnElidedCopyWaitsForTheTransfersUnderWay) {
   }
 }
 
+/// The content of the destination is compared once it has arrived, also where its last bytes are still in staging memory.
+TEST(ElidedCopies, AreCheckedWhereTheDestinationIsOnItsWay) {
+  Machine::Options o = Program::defaults();
+  o.engine.check = true;
+  o.device.eagerness = 0;
+  o.device.registers_host = false;
+  Program p(o);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.kernel_write(&stream, d, d.all(), 1);
+  p.copy(h, d);
+  p.engine().host_access.prefetch(h, h.all());
+  EXPECT_EQ(p.counters().d2h.bytes, size) << "it has been submitted";
+  p.copy(h, d);
+  EXPECT_EQ(p.counters().avoided.bytes, size);
+  p.expect_host(h, 1);
+}
+
 TEST(CheckDeathTest, AnElidedCopyOfWhatWasChangedWithoutAWordEnds) {
   Machine::Options o = Program::emulated();
   o.engine.check = true;
