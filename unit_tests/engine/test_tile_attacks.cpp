@@ -126,7 +126,7 @@ TEST(TileAttacks, TasksOnOneLaneComeBehindThoseOfAnEarlierCallOnOthers) {
 
 // A task that takes the lock lets uses of parts that are over count as uses of the whole tile. Those that are not over stay.
 TEST(TileAttacks, AUseOfAPartThatIsNotOverStaysKnown) {
-  for (const unsigned lane : {0u, 3u}) {  // of the last tasks: one that is behind the part's use already, and one that is not
+  for (const unsigned lane : {0u, 3u}) {  // of the last task: that of the task before, or another one
     Tiled p(Tiled::with(1, 0, 64u << 20));
     Memory& h = p.on_host(4 * page);
     std::vector<std::byte> is(h.bytes);
@@ -195,12 +195,10 @@ TEST(TileAttacks, TasksOnReadyTilesAreOrderedWithAllOthers) {
           p.call(device, lane, {{&a, a.all()}}, &a, a.all(), Access::read_write, write, is_a);
           set(is_a, a.all(), write++);
           break;
-        case 4: {  // it reads all of `a`, and writes `b`
-          std::vector<std::byte>* const is[] = {&is_a, &is_b};
-          p.call(device, lane, {{&a, a.all()}}, &b, b.all(), Access::overwrite, write, *is[0]);
-          set(*is[1], b.all(), write++);
+        case 4:  // it reads all of `a`, and writes `b`
+          p.call(device, lane, {{&a, a.all()}}, &b, b.all(), Access::overwrite, write, is_a);
+          set(is_b, b.all(), write++);
           break;
-        }
         default:
           p.call(device, lane, {}, &a, a.all(), below(2) == 0 ? Access::overwrite : Access::read_write, write, is_a);
           set(is_a, a.all(), write++);

@@ -16,7 +16,7 @@ namespace {
 using policy::Run;
 using policy::Task;
 
-
+/// Returns what memory the device has. Each call needs it, so a thread remembers it as long as the runtime lives.
 policy::Memory memory_of(std::uint32_t device) {
   struct Known {
     std::uint64_t epoch = 0;  ///< of the runtime to which the device belongs
