@@ -131,7 +131,7 @@ void Launch::InTimeline::leave() noexcept { device::ActivityCause::of_this_threa
 void Launch::begin_span(const Runtime& r, const char* name) noexcept {
   trace::SpanLog& log = *r.recorder.span_log();
   span_.begin_ns = log.now_ns();
-  span_.name = log.name(name != nullptr ? name : trace::SpanLog::library_routine);
+  span_.name = name != nullptr ? name : trace::SpanLog::library_routine;
   span_.cause = log.next_cause();
   span_.outer_cause = std::exchange(device::ActivityCause::of_this_thread(), span_.cause);
 }
@@ -142,7 +142,7 @@ void Launch::end_span(Runtime& r) const noexcept {
   span.kind = trace::Span::Kind::launch;
   span.begin_ns = span_.begin_ns;
   span.end_ns = log.now_ns();
-  span.name = span_.name;
+  span.name = log.name(span_.name);  // now, because the device has its work
   span.cause = span_.cause;
   span.thread = trace::SpanLog::this_thread();
   span.queue = index_of(queue_);

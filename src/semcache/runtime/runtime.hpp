@@ -500,6 +500,7 @@ class SEMCACHE_API Holding : base::Uncopied {
 /// A kernel on a noticed queue. The constructor makes every captured array valid, physically present and pinned. The caller then
 /// submits the kernel. The destructor unpins the arrays and remembers (queue, position).
 ///
+/// @param name   of the kernel, for messages and the timeline; must live as long as the launch; nullptr: a library's routine
 /// @param leads  the memory to which the functor leads beyond its handles; arrays found there count as written. nullptr: the
 ///        functor leads nowhere else. The launch is unknown (it may read and write every noticed array) if the leads may end
 ///        anywhere, or if an array that it uses may hold handles.
@@ -555,7 +556,8 @@ class SEMCACHE_API Launch : Holding {
     }
     void leave() noexcept;
     std::uint32_t cause = 0;  ///< 0: there is no timeline
-    std::uint32_t outer_cause = 0, name = 0;
+    std::uint32_t outer_cause = 0;
+    const char* name = nullptr;
     std::uint64_t begin_ns = 0;
   };
   void begin_span(const Runtime& runtime, const char* name) noexcept;

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <new>
-#include <string_view>
 #include <utility>
 
 namespace semcache::trace {
@@ -20,10 +18,10 @@ thread_local std::uint32_t thread = 0;  // the kernel's number, once it has been
 }  // namespace
 
 struct SpanLog::Chunk {
-  struct Place {
-    Span span;
+  struct alignas(64) Place : Span {  // a base, so that `complete` lies in its last bytes, which hold nothing
     std::atomic<bool> complete{false};
   };
+  static_assert(sizeof(Place) == 64, "a span takes one cache line");
   Place places[chunk_spans];
 };
 
@@ -43,20 +41,19 @@ std::uint32_t SpanLog::this_thread() noexcept {
 }
 
 std::uint32_t SpanLog::name(const char* text) noexcept {
-  const std::string_view name(text == nullptr ? "" : text);
+  if (text == nullptr) text = "";
+  std::atomic<const Names::value_type*>& recent = recent_[reinterpret_cast<std::uintptr_t>(text) / 16 % recent_.size()];
+  if (const auto* const known = recent.load(std::memory_order_acquire); known != nullptr && known->first == text) return known->second;
   try {
+    std::string key(text);
     const std::lock_guard lock(names_mutex_);
-    Recent& recent = recent_[std::hash<std::string_view>()(name) % recent_.size()];
-    if (recent.number != 0 && name == std::string_view(recent.text, recent.length)) return recent.number;
-    const std::string key(name);
-    const auto found = names_.find(key);
-    if (found == names_.end() && names_.size() >= most_names) return 0;
-    const std::uint32_t number = found != names_.end() ? found->second : names_.emplace(key, static_cast<std::uint32_t>(names_.size() + 1)).first->second;
-    if (name.size() <= sizeof recent.text) {
-      recent.number = number;
-      recent.length = static_cast<std::uint32_t>(name.copy(recent.text, sizeof recent.text));
+    auto found = names_.find(key);
+    if (found == names_.end()) {
+      if (names_.size() >= most_names) return 0;
+      found = names_.emplace(std::move(key), static_cast<std::uint32_t>(names_.size() + 1)).first;
     }
-    return number;
+    recent.store(&*found, std::memory_order_release);
+    return found->second;
   } catch (const std::bad_alloc&) {
     return 0;
   }
@@ -73,7 +70,7 @@ void SpanLog::add(const Span& span) noexcept {
     if (slot.compare_exchange_strong(chunk, made.get(), std::memory_order_acq_rel)) chunk = made.release();
   }
   Chunk::Place& place = chunk->places[at % chunk_spans];
-  place.span = span;
+  static_cast<Span&>(place) = span;
   place.complete.store(true, std::memory_order_release);
   if (&place + 1 < std::end(chunk->places)) __builtin_prefetch(&place + 1, 1);  // for the next span, because the driver's code uses up the caches
 }
@@ -102,7 +99,7 @@ std::vector<Span> SpanLog::spans() const {
     Chunk* const chunk = chunks_[at / chunk_spans].load(std::memory_order_acquire);
     if (chunk == nullptr) continue;
     const Chunk::Place& place = chunk->places[at % chunk_spans];
-    if (place.complete.load(std::memory_order_acquire)) all.push_back(place.span);
+    if (place.complete.load(std::memory_order_acquire)) all.push_back(place);
   }
   return all;
 }

@@ -86,6 +86,7 @@ class SEMCACHE_API SpanLog : base::Uncopied {
   /// The name of launches for routines of libraries, which tell none.
   static constexpr const char* library_routine = "library routine";
   /// Returns a number for the name of a launch; the same for equal names. 0: there are too many, or there is no memory.
+  /// Cost: a comparison of the text where the same text was asked for lately, otherwise a lock and a look-up.
   [[nodiscard]] std::uint32_t name(const char* text) noexcept;
   void add(const Span& span) noexcept;
   /// Adds what a GPU carried out; up to as many as there may be spans.
@@ -109,27 +110,24 @@ class SEMCACHE_API SpanLog : base::Uncopied {
 
  private:
   struct Chunk;
+  using Names = std::unordered_map<std::string, std::uint32_t>;
   static constexpr std::size_t chunk_spans = 1024;
   static constexpr std::size_t most_names = 65536;
 
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  // Each launch uses the members up to `causes_`, so they lie on one cache line.
+  alignas(64) const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   const std::uint64_t begin_unix_ns_;
   const std::size_t most_;
   std::vector<std::atomic<Chunk*>> chunks_;
   std::atomic<std::uint64_t> next_{0};
-  std::array<std::atomic<std::uint64_t>, Span::kinds> dropped_{};
   std::atomic<std::uint32_t> causes_{1};
+  std::array<std::atomic<std::uint64_t>, Span::kinds> dropped_{};
   mutable std::mutex device_mutex_;
   std::vector<DeviceSpan> device_spans_;
   mutable std::mutex names_mutex_;
-  std::unordered_map<std::string, std::uint32_t> names_;
-  /// A name that was asked for lately. Its text is here, so that the next launch of that name touches no other memory.
-  struct alignas(64) Recent {
-    std::uint32_t number = 0;
-    std::uint32_t length = 0;
-    char text[120] = {};
-  };
-  std::array<Recent, 64> recent_{};  ///< by the hash of the text
+  Names names_;
+  /// Names that were asked for lately, by the address of the text that asked. They are nodes of `names_`, which stay where they are.
+  std::array<std::atomic<const Names::value_type*>, 64> recent_{};
 };
 
 }  // namespace semcache::trace
