@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -331,6 +332,40 @@ void fork_with_handlers() {
   show("parent", c, small_bytes);
 }
 
+double *of_thread_a, *of_thread_b, *of_thread_c;
+/// What a thread does for which handlers of fork() wait, as OpenBLAS' do for its threads: it maps and ends memory, and calls BLAS.
+void work_of_waited_thread() {
+  void* const mapped = ::mmap(nullptr, small_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memset(mapped, 1, small_bytes);
+  ::munmap(mapped, small_bytes);
+  double* const d = small_matrix(7);
+  small_product(of_thread_a, of_thread_b, d);
+  small_product(d, of_thread_b, of_thread_c);
+  std::free(d);
+  std::free(of_thread_a);  // which may be adopted
+  of_thread_a = small_matrix(1);
+}
+
+/// Libraries whose handlers wait for threads of theirs. In the first fork the thread's call is the first one of the process.
+void fork_waits_for_threads() {
+  of_thread_a = small_matrix(1), of_thread_b = small_matrix(2), of_thread_c = small_matrix(3);
+  handlers_wait_for(&work_of_waited_thread);
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      double* const c = small_matrix(4);
+      small_product(of_thread_a, of_thread_b, c);
+      std::_Exit(digest(c, small_bytes) == digest(c, small_bytes) && digest(of_thread_c, small_bytes) != 0 ? 3 : 4);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::printf("%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+    small_product(of_thread_a, of_thread_b, of_thread_c);
+    show("product", of_thread_c, small_bytes);
+  }
+  handlers_wait_for(nullptr);
+}
+
 /// Forks while another thread's first call starts the device.
 void fork_while_starting() {
   double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3), *const d = small_matrix(4), *const e = small_matrix(5),
@@ -625,6 +660,7 @@ const Programs attacks = {
     {"small_stacks", &small_stacks},
     {"very_many_matrices", &very_many_matrices},
     {"fork_while_starting", &fork_while_starting},
+    {"fork_waits_for_threads", &fork_waits_for_threads},
     {"fork_with_handlers", &fork_with_handlers},
     {"io_while_computing", &io_while_computing},
     {"mappings_change", &mappings_change},

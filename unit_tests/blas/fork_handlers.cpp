@@ -11,12 +11,14 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace {
 
 bool active = false;
 std::atomic<bool> slow{false};
 std::atomic<void (*)()> reads_maps{nullptr};
+void (*waited_for)() = nullptr;
 double *block = nullptr, *small_block = nullptr;
 
 /// Frees what there is, and allocates blocks of both classes.
@@ -29,7 +31,13 @@ void handle() {
   std::memset(block, 1, 3 << 20);
   std::memset(small_block, 1, 300 << 10);
 }
-[[gnu::constructor]] void register_handlers() { ::pthread_atfork(&handle, &handle, &handle); }
+void wait_for_thread() {
+  if (waited_for != nullptr) std::thread(waited_for).join();
+}
+[[gnu::constructor]] void register_handlers() {
+  ::pthread_atfork(&handle, &handle, &handle);
+  ::pthread_atfork(&wait_for_thread, &wait_for_thread, nullptr);
+}
 
 }  // namespace
 
@@ -41,6 +49,7 @@ void handlers_get(double* b, double* s) {
   small_block = s;
 }
 double* handlers_block() { return block; }
+void handlers_wait_for(void (*function)()) { waited_for = function; }
 void threads_start_slowly() { slow = true; }
 void when_maps_are_read(void (*function)()) { reads_maps = function; }
 

@@ -7,6 +7,8 @@
 /// Gives the handlers two blocks, which the next one frees.
 [[gnu::visibility("default")]] void handlers_get(double* block, double* small_block);
 [[gnu::visibility("default")]] double* handlers_block();
+/// From now on the handler before a fork, and the one after it in the parent, wait for a thread that calls this function. nullptr: they do not.
+[[gnu::visibility("default")]] void handlers_wait_for(void (*function)());
 /// From now on a thread takes a while to make another one, so that others can fork meanwhile.
 [[gnu::visibility("default")]] void threads_start_slowly();
 /// Has a function called once, when the process next reads what its mappings are.

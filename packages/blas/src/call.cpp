@@ -41,6 +41,9 @@ bool is_small(double operations, double bytes) noexcept {
   return operations + bytes * (r.host_operations / r.link_bytes) <= r.launch_seconds * r.host_operations;
 }
 
+/// About how long the host would compute. It is as long as a call waits for a fork.
+double host_seconds(const Call& call) noexcept { return call.operations / Rates{}.host_operations; }
+
 /// What can be told without a look at the memory; on_device: nothing is against it.
 Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   if (call.refused != Verdict::on_device) return call.refused;
@@ -49,6 +52,7 @@ Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   if (facts.asked == Offload::never) return Verdict::off;
   Verdict why_not = Verdict::on_device;
   facts.device_runs = device_is_there(Start::no, why_not);
+  if (process_forks() && !forks_end_within(host_seconds(call))) return Verdict::process_forks;
   if (!facts.device_runs && why_not != Verdict::not_started_yet) return why_not;
   if (writes_what_another_uses(call)) return Verdict::operands_overlap;
   double bytes = 0;
@@ -118,7 +122,10 @@ void carry_out(const Call& call, const Routines& routines) {
     try {
       Places places(call);
       verdict = verdict_of(places, facts);
-      if (verdict == Verdict::on_device) verdict = compute_on_device(places, routines);
+      if (verdict == Verdict::on_device) {
+        do verdict = compute_on_device(places, routines);
+        while (verdict == Verdict::process_forks && forks_end_within(host_seconds(call)));
+      }
     } catch (const std::exception& e) {
       give_up(e.what());
     }

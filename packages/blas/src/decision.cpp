@@ -23,6 +23,7 @@ const char* text_of(Verdict verdict) noexcept {
     case Verdict::no_memory: return "on the host: the operands do not fit the device (SEMCACHE_DEVICE_MEMORY)";
     case Verdict::failed: return "on the host: the device or its library failed (see stderr)";
     case Verdict::in_child: return "on the host: this is a child of fork()";
+    case Verdict::process_forks: return "on the host: another thread forks at the time";
     case Verdict::own_semcache: return "on the host: the program contains SemCache itself";
   }
   return "?";

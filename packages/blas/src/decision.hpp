@@ -27,9 +27,10 @@ enum class Verdict : std::uint8_t {
   no_memory,          ///< the operands do not fit the device
   failed,             ///< the device or its library refused
   in_child,           ///< of a fork
+  process_forks,      ///< in another thread
   own_semcache,       ///< the program contains SemCache itself
 };
-inline constexpr std::size_t verdicts = 16;
+inline constexpr std::size_t verdicts = 17;
 
 /// Returns the words of the report: "on the host: too little work".
 [[nodiscard]] const char* text_of(Verdict verdict) noexcept;

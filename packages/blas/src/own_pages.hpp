@@ -29,8 +29,8 @@ inline void advise(void* at, std::size_t bytes, int advice) noexcept { (void)::s
 
 }  // namespace own
 
-/// The lock of all records. A thread that forks holds it from our handler before to the one after, and passes meanwhile: the handlers of other
-/// libraries may run in between, and they allocate and free.
+/// The lock of all records. A thread that forks holds it from our handler before to the one after, and passes meanwhile: handlers of other
+/// libraries may run in between where this library was loaded later than they, and they allocate and free.
 class RecordsMutex {
  public:
   void lock() noexcept {
@@ -43,8 +43,9 @@ class RecordsMutex {
     mutex_.lock();
     forks_ = true;
   }
+  /// Does nothing in a thread that has not held it, because this library was loaded while it forked.
   void let_go_after_fork() noexcept {
-    forks_ = false;
+    if (!std::exchange(forks_, false)) return;
     mutex_.unlock();
   }
   [[nodiscard]] static bool this_thread_forks() noexcept { return forks_; }

@@ -130,6 +130,8 @@ bool may_have_blas = false; ///< the program has loaded a library since we looke
 bool has_loaded = false;    ///< it has ever loaded one
 bool has_threads = false;
 void* waking_thread = nullptr;
+bool first_at_forks = false; ///< its handlers of fork() are registered
+void* at_fork = nullptr;     ///< libsemcache_blas.so's semcache_blas_at_fork
 void* foreign_io = nullptr;  ///< libsemcache_blas.so's semcache_foreign_io_1
 
 void say(const char* text) noexcept {
@@ -159,6 +161,19 @@ void* target_of(unsigned number) noexcept {
   return __atomic_compare_exchange_n(&leads_to[number], &none, next, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ? next : none;
 }
 
+template <int When>
+void at_fork_of_library() noexcept {
+  if (void* const function = load(at_fork)) reinterpret_cast<void (*)(int)>(function)(When);
+}
+
+/// Registers handlers of fork() before all libraries do that come to this entry: these run last before a fork, and first after it.
+void be_first_at_forks() noexcept {
+  if (__atomic_exchange_n(&first_at_forks, true, __ATOMIC_ACQ_REL)) return;
+  using Register = int (*)(void (*)(), void (*)(), void (*)(), void*);
+  const auto next = reinterpret_cast<Register>(target_of(entry_of_register_atfork));
+  if (next != nullptr) (void)next(&at_fork_of_library<0>, &at_fork_of_library<1>, &at_fork_of_library<2>, nullptr);
+}
+
 /// Loads libsemcache_blas.so, and lets all entries lead there. Two threads may do so at once. The entries come in such an order that no block can be
 /// given out by the library and end elsewhere.
 void wake() noexcept {
@@ -166,6 +181,7 @@ void wake() noexcept {
   if (load(waking_thread) == thread) return;
   store(waking_thread, thread);
   const int error = errno;
+  be_first_at_forks();
   const auto open = reinterpret_cast<decltype(&::dlopen)>(target_of(entry_of_dlopen));
   void* const library = open("libsemcache_blas.so", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -174,6 +190,7 @@ void wake() noexcept {
     say(why);
     say("\n");
   } else {
+    store(at_fork, ::dlsym(library, "semcache_blas_at_fork"));
     store(foreign_io, ::dlsym(library, "semcache_foreign_io_1"));
     const char* name = semcache_blas_names;
     for (unsigned i = 0; i < entries; ++i, name = behind(name)) {
@@ -260,6 +277,7 @@ extern "C" [[gnu::visibility("default")]] const void* semcache_blas_foreign_io_1
 
 /// Returns where an entry leads whose slot is empty, and fills the slot, unless the next call has to come here, too.
 extern "C" void* semcache_blas_entry(unsigned number, const void* caller, const Arguments& arguments) noexcept {
+  if (number == entry_of_register_atfork) be_first_at_forks();
   const bool loads = number == entry_of_dlopen && !load(awake);
   if (loads) {
     has_loaded = true;

@@ -19,10 +19,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <thread>
 
 namespace semcache::blas {
 namespace {
@@ -76,14 +78,16 @@ std::atomic<Device> state{Device::not_asked};
 std::atomic<bool> in_child{false};
 /// The runtime has started, or begun to.
 std::atomic<bool> started{false};
-/// A thread that starts the device may fork meanwhile: drivers do.
-std::recursive_mutex start_mutex;
+/// A thread that starts the device may fork meanwhile: drivers do. One that forks holds it, too.
+std::recursive_timed_mutex start_mutex;
+/// Threads that fork. Meanwhile no call uses the device, and calls do not wait for ever: a library's handler may wait for the thread that calls.
+std::atomic<int> forks{0};
 /// Calls that use the device share it. It prefers who wants it alone, so that calls in other threads cannot keep them waiting for ever.
 constexpr pthread_rwlock_t open_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 pthread_rwlock_t uses = open_lock;
 /// A thread that adopts may come here again, in functions of the C library that the device's driver calls.
 std::recursive_mutex adoptions;
-enum class Here : std::uint8_t { outside, uses, alone, forks };
+enum class Here : std::uint8_t { outside, uses, alone };
 [[gnu::tls_model("initial-exec")]] thread_local Here here = Here::outside;
 pid_t forking = 0;  ///< the process that forks
 std::atomic<pid_t> process{::getpid()};
@@ -93,26 +97,23 @@ bool is_child() noexcept {
   return in_child.load(std::memory_order_relaxed) || (RecordsMutex::this_thread_forks() && started && ::getpid() != forking);
 }
 
-[[gnu::constructor]] void survive_fork() noexcept {
-  (void)::pthread_atfork(
-      [] {
-        forking = ::getpid();
-        records_mutex.hold_for_fork();
-      },
-      [] { records_mutex.let_go_after_fork(); },
-      [] {
-        if (started) in_child = true;
-        process = ::getpid();
-        records_mutex.let_go_after_fork();
-      });
+/// The records of a child are in order. Nobody else's handler may run while they are locked, because it may wait for a thread that maps memory, as
+/// OpenBLAS' does. So these handlers are registered before all others: the system calls them last before a fork, and first after it.
+void last_before_fork() noexcept {
+  forking = ::getpid();
+  records_mutex.hold_for_fork();
+}
+void first_after_fork() noexcept { records_mutex.let_go_after_fork(); }
+void first_in_child() noexcept {
+  if (started) in_child = true;
+  process = ::getpid();
+  records_mutex.let_go_after_fork();
 }
 
-/// Everything comes home before a fork, because the child has no device.
+/// Everything comes home before a fork, because the child has no device. It stays there until the fork is over, because no call uses the device.
 void before_fork() {
-  if (here == Here::outside) {
-    ::pthread_rwlock_wrlock(&uses);
-    here = Here::forks;
-  }
+  const Alone alone;
+  forks.fetch_add(1);
   const syscalls::Undisturbed undisturbed;
   try {
     runtime::settle_and_open();
@@ -123,9 +124,7 @@ void before_fork() {
 }
 void after_fork() {
   children::after_fork();
-  if (here != Here::forks) return;
-  here = Here::outside;
-  ::pthread_rwlock_unlock(&uses);
+  forks.fetch_sub(1);
 }
 
 bool contains_semcache() noexcept {
@@ -149,6 +148,7 @@ void start() {
   ::pthread_atfork(&before_fork, &after_fork, [] {
     here = Here::outside;
     uses = open_lock;
+    forks = 0;
     children::in_child();
   });
   runtime::lock_pages_only_if([]() noexcept { return !children::any_lives(); });
@@ -173,6 +173,17 @@ const Settings& settings() noexcept {
   return s;
 }
 
+bool process_forks() noexcept { return forks.load(std::memory_order_relaxed) != 0; }
+
+bool forks_end_within(double seconds) noexcept {
+  const auto begin = std::chrono::steady_clock::now();
+  while (process_forks()) {
+    if (std::chrono::steady_clock::now() - begin >= std::chrono::duration<double>(seconds)) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return true;
+}
+
 bool device_runs() noexcept { return state.load(std::memory_order_acquire) == Device::runs; }
 
 bool device_is_there(Start how, Verdict& why_not) noexcept {
@@ -182,7 +193,12 @@ bool device_is_there(Start how, Verdict& why_not) noexcept {
   }
   if (how == Start::if_needed && state.load(std::memory_order_acquire) == Device::not_asked) {
     const syscalls::Undisturbed undisturbed;
-    const std::lock_guard<std::recursive_mutex> lock(start_mutex);
+    std::unique_lock<std::recursive_timed_mutex> lock(start_mutex, std::defer_lock);
+    while (!lock.try_lock_for(std::chrono::milliseconds(1))) {
+      if (!process_forks()) continue;  // another thread starts the device
+      why_not = Verdict::process_forks;
+      return false;
+    }
     if (state == Device::not_asked) {
       try {
         if (contains_semcache()) state = Device::own_semcache;
@@ -296,14 +312,52 @@ Alone::~Alone() {
 
 }  // namespace semcache::blas
 
-// While the device starts, only the thread that starts it can fork. This is no handler of fork(), because the start adds such handlers itself.
 #pragma GCC visibility push(default)
-extern "C" pid_t fork() noexcept {
-  using semcache::blas::start_mutex;
+extern "C" {
+
+// While the device starts, only the thread that starts it can fork. This is no handler of fork(), because the start adds such handlers itself.
+pid_t fork() noexcept {
+  using namespace semcache::blas;
   start_mutex.lock();
+  forks.fetch_add(1);
   const pid_t child = SEMCACHE_NEXT(fork)();
-  if (child == 0) new (&start_mutex) std::recursive_mutex;  // it belongs to a thread of the parent
-  else start_mutex.unlock();
+  if (child == 0) {
+    forks = 0;
+    new (&start_mutex) std::recursive_timed_mutex;  // it belongs to a thread of the parent
+  } else {
+    forks.fetch_sub(1);
+    start_mutex.unlock();
+  }
   return child;
+}
+
+/// For libsemcache_blas_preload.so, which registers the handlers before this library is loaded: last before a fork, first after it, first in the child.
+void semcache_blas_at_fork(int when) noexcept {
+  if (when == 0) semcache::blas::last_before_fork();
+  if (when == 1) semcache::blas::first_after_fork();
+  if (when == 2) semcache::blas::first_in_child();
+}
+
+/// What pthread_atfork calls. @param object  of the caller; its handlers end with it
+int __register_atfork(void (*before)(), void (*in_parent)(), void (*in_child)(), void* object) noexcept;  // NOLINT(bugprone-reserved-identifier)
+
+}
+
+namespace semcache::blas {
+namespace {
+
+/// Registers the handlers that have to be the first ones.
+[[gnu::constructor]] void be_first_at_forks() noexcept {
+  static std::atomic<bool> registered{false};
+  if (semcache_blas_next != nullptr || registered.exchange(true)) return;
+  (void)SEMCACHE_NEXT(__register_atfork)(&last_before_fork, &first_after_fork, &first_in_child, nullptr);
+}
+
+}  // namespace
+}  // namespace semcache::blas
+
+int __register_atfork(void (*before)(), void (*in_parent)(), void (*in_child)(), void* object) noexcept {
+  semcache::blas::be_first_at_forks();
+  return SEMCACHE_NEXT(__register_atfork)(before, in_parent, in_child, object);
 }
 #pragma GCC visibility pop

@@ -23,6 +23,10 @@ struct Settings {
 enum class Start : std::uint8_t { no, if_needed };
 [[nodiscard]] bool device_is_there(Start start, Verdict& why_not) noexcept;
 [[nodiscard]] bool device_runs() noexcept;
+/// Returns whether a thread of this process forks. Meanwhile the device is not to be used; who has a `DeviceUse` may go on.
+[[nodiscard]] bool process_forks() noexcept;
+/// Waits until no thread forks, for so long at most: the handlers of fork() may wait for this thread. @return whether none forks
+[[nodiscard]] bool forks_end_within(double seconds) noexcept;
 /// Notes that calls are no longer to be offloaded, because the device failed.
 void give_up(const char* why) noexcept;
 
@@ -56,7 +60,7 @@ enum class Last : std::uint8_t { dies, comes_home };
 /// @return false if one stays adopted
 [[nodiscard]] bool release_blocks_in(std::byte* first, std::size_t bytes) noexcept;
 
-/// Keeps forks out while a call uses the device, and others from releasing what the call uses.
+/// Keeps forks out while a call uses the device (ask `process_forks` then), and others from releasing what the call uses.
 class DeviceUse {
  public:
   DeviceUse() noexcept;
