@@ -116,6 +116,7 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
     beside_home(mpi, parameters, request);
     return verification && !verification->passed ? EXIT_FAILURE : EXIT_SUCCESS;
   }
+  for (int before = 1; before < parameters.solves; ++before) (void)solve(parameters.solver, parameters.variant, request);
   const SolveResult result = solve(parameters.solver, parameters.variant, request);
 
   Report report = make_report(parameters, grid, result, mpi.ranks(), mpi.communicator());

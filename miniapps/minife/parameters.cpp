@@ -33,6 +33,7 @@ std::string contradiction(const Parameters& p) {
   if (p.beside_home == 0) return {};
   const std::string pairs = "--beside-home " + std::to_string(p.beside_home);
   if (p.device == 0) return pairs + " compares device 0 with another one. Name it: --device 1.";
+  if (p.solves != 1) return pairs + " solves many times itself. Leave --solves out.";
   if (!p.report_file.empty()) return pairs + " prints times of many solves, and a report is of one. Leave --report out.";
   return {};
 }
@@ -120,6 +121,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--beside-home", p.beside_home,
                  "Solve so many times on device 0 and on --device in turn, and print the ratio of the times")
       ->check(CLI::Range(1, max_pairs));
+  app.add_option("--solves", p.solves, "Set up and solve so many times, and report the last one: its times have no start of the device's code in them")
+      ->check(CLI::Range(1, max_pairs))
+      ->capture_default_str();
   app.add_option("--max-iterations", p.max_iterations, "Iterations at most")
       ->check(CLI::Range(1, max_iteration_limit))
       ->capture_default_str();

@@ -521,6 +521,12 @@ def automatic(c):
     c.expect("some calls stayed on the host first", calls.get(not_yet, 0) > 0, True)
     c.expect("some calls came to the device", calls.get(ON_DEVICE, 0) > 0, True)
     c.expect("calls", sum(calls.values()), 20)
+    # Small calls use a result on the device until they have cost as much as its way home. Then it comes in one transfer, and the host computes them.
+    c.script("small_calls_on_result.py", options=["--emulate"], environment={"OPENBLAS_NUM_THREADS": "1"})
+    *_, report, _ = run([PYTHON, str(HERE / "small_calls_on_result.py")], ["--emulate"], runner=c.runner)
+    calls = {c["what"]: c["count"] for c in report["library_calls"] if c["what"].startswith("BLAS dgemv")}
+    c.expect("small calls", calls, {"BLAS dgemv on the device": 21,
+                                    "BLAS dgemv on the host: too little work for the bytes that are missing on the device": 79})
 
 
 def unmodified(c, command, results=lambda out: out, environment=None):

@@ -64,6 +64,76 @@ TEST(BlasDecision, ADeviceStartsOnceTheHostHasSpentAsLong) {
   EXPECT_EQ(Verdict::on_device, decide(f).verdict);
 }
 
+TEST(BlasDecision, ADeviceThatHasCostMoreThanItSavedComputesNoMore) {
+  Facts f = product(4096);
+  const Rates r;
+  f.lost_seconds = r.loss_seconds;
+  EXPECT_EQ(Verdict::on_device, decide(f).verdict);
+  f.lost_seconds = 1;
+  EXPECT_EQ(Verdict::has_lost, decide(f).verdict);
+  f.host_seconds = 20;  // the loss is a small share of that
+  EXPECT_EQ(Verdict::on_device, decide(f).verdict);
+  f.host_seconds = 0;
+  f.asked = Offload::always;
+  EXPECT_EQ(Verdict::on_device, decide(f).verdict);
+}
+
+TEST(BlasDecision, WhatTheDeviceLosesIsMeasuredByTheHostsFastestCall) {
+  Account a;
+  a.host_computed(1e9, 0.1);
+  a.host_computed(5e9, 0.1);
+  a.host_computed(1e6, 1e-6);  // too short to tell anything
+  EXPECT_DOUBLE_EQ(0.200001, a.host_seconds());
+  a.device_computed(1e12, 1e9, 3);  // libraries start in the first one
+  EXPECT_EQ(0, a.lost_seconds());
+  a.device_computed(5e10, 1e9, 0.25);  // the host would have taken a second
+  EXPECT_DOUBLE_EQ(-0.75, a.lost_seconds());
+  a.device_computed(1e3, 1e9, 0.5);  // a hundredth, for the bytes alone
+  EXPECT_DOUBLE_EQ(-0.26, a.lost_seconds());
+}
+
+TEST(BlasDecision, TheHostsSpeedIsTakenForThatOfMachinesOfTheDayUntilItIsKnown) {
+  Account a;
+  const Rates r;
+  a.device_computed(1, 1, 1);
+  a.device_computed(r.host_operations, 1, 0.25);
+  EXPECT_DOUBLE_EQ(-0.75, a.lost_seconds());
+}
+
+TEST(BlasDecision, ManySmallCallsOnWhatTheHostLacksBringItHome) {
+  Account a;
+  Facts f;
+  f.device_runs = true;
+  f.operations = 100;
+  f.missing_on_host = 20 << 20;  // a millisecond on the link
+  int on_device = 0;
+  Plan plan;
+  do {
+    f.rented_seconds = a.rented_seconds();
+    plan = decide(f);
+    a.decided(f, plan);
+    on_device += plan.verdict == Verdict::on_device ? 1 : 0;
+  } while (plan.verdict == Verdict::on_device && on_device < 1000);
+  EXPECT_EQ(Verdict::too_little_work, plan.verdict);
+  EXPECT_EQ(53, on_device);  // at 20 us each they have cost as long as the bytes' way home
+  EXPECT_EQ(0, a.rented_seconds());
+}
+
+TEST(BlasDecision, CallsThatPayOnTheDeviceAnywayPayNoRent) {
+  Account a;
+  Facts f;
+  f.device_runs = true;
+  f.operations = 1e9;  // ten milliseconds on the host
+  f.missing_on_host = 1 << 20;
+  for (int i = 0; i < 1000; ++i) {
+    f.rented_seconds = a.rented_seconds();
+    const Plan plan = decide(f);
+    EXPECT_EQ(Verdict::on_device, plan.verdict);
+    a.decided(f, plan);
+  }
+  EXPECT_EQ(0, a.rented_seconds());
+}
+
 TEST(BlasDecision, ThePlanCanBePrinted) {
   EXPECT_EQ("on the host: SEMCACHE_BLAS_OFFLOAD=never (host 0 s, device 2e-05 s)", [] {
     Facts f;

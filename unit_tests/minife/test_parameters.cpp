@@ -59,7 +59,9 @@ TEST(CommandLine, OnlyVariantSemcacheComputesElsewhere) {
                                                {"--device=-1"},
                                                {"--beside-home=3"},
                                                {"--beside-home=0", "--device=1"},
-                                               {"--beside-home=3", "--device=1", "--report=x.json"}}) {
+                                               {"--beside-home=3", "--device=1", "--report=x.json"},
+                                               {"--beside-home=3", "--device=1", "--solves=2"},
+                                               {"--solves=0"}}) {
     const CommandLine c = parse(wrong);
     EXPECT_TRUE(c.finished) << wrong.front();
     EXPECT_EQ(c.exit_code, 2) << wrong.front();
@@ -67,6 +69,7 @@ TEST(CommandLine, OnlyVariantSemcacheComputesElsewhere) {
     EXPECT_NE(c.text.find("--help"), std::string::npos) << c.text;
   }
   EXPECT_EQ(parse({"--device=1", "--beside-home=3"}).parameters.beside_home, 3);
+  EXPECT_EQ(parse({"--solves=3"}).parameters.solves, 3);
 }
 
 TEST(CommandLine, OnlySolverKernelsComputesOnSeveralDevices) {

@@ -23,8 +23,13 @@ namespace {
 
 std::uintptr_t stack_here() noexcept { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
 
-/// Nanoseconds that the host has spent on calls for which a device would have been started.
-std::atomic<std::uint64_t> host_ns{0};
+Account account;
+/// The system's way to a fault's handler and back, and the change of threads.
+constexpr double fault_seconds = 1e-5;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) noexcept {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 bool writes_what_another_uses(const Call& call) noexcept {
   for (std::size_t i = 0; i < call.count; ++i) {
@@ -41,6 +46,12 @@ bool is_small(double operations, double bytes) noexcept {
   return operations + bytes * (r.host_operations / r.link_bytes) <= r.launch_seconds * r.host_operations;
 }
 
+double bytes_of(const Call& call) noexcept {
+  double bytes = 0;
+  for (std::size_t i = 0; i < call.count; ++i) bytes += static_cast<double>(call.operands[i].bytes());
+  return bytes;
+}
+
 /// About how long the host would compute. It is as long as a call waits for a fork.
 double host_seconds(const Call& call) noexcept { return call.operations / Rates{}.host_operations; }
 
@@ -55,24 +66,34 @@ Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   if (process_forks() && !forks_end_within(host_seconds(call))) return Verdict::process_forks;
   if (!facts.device_runs && why_not != Verdict::not_started_yet) return why_not;
   if (writes_what_another_uses(call)) return Verdict::operands_overlap;
-  double bytes = 0;
-  for (std::size_t i = 0; i < call.count; ++i) bytes += static_cast<double>(call.operands[i].span());
-  return facts.asked == Offload::automatic && is_small(facts.operations, bytes) ? Verdict::too_little_work : Verdict::on_device;
+  double spans = 0;
+  for (std::size_t i = 0; i < call.count; ++i) spans += static_cast<double>(call.operands[i].span());
+  return facts.asked == Offload::automatic && is_small(facts.operations, spans) ? Verdict::too_little_work : Verdict::on_device;
 }
 
 Verdict verdict_of(const Places& places, Facts& facts) {
   Verdict why_not = Verdict::on_device;
   if (facts.asked == Offload::automatic) places.add_to(facts);
-  facts.host_seconds = static_cast<double>(host_ns.load(std::memory_order_relaxed)) * 1e-9;
+  facts.host_seconds = account.host_seconds();
+  facts.rented_seconds = account.rented_seconds();
+  if (facts.device_runs && !runtime::devices_are_emulated()) {  // their times say nothing
+    const runtime::FaultCost faults = runtime::fault_cost();
+    facts.lost_seconds = account.lost_seconds() + faults.seconds + static_cast<double>(faults.count) * fault_seconds;
+  }
   const Plan plan = decide(facts);
+  account.decided(facts, plan);
   if (plan.verdict != Verdict::on_device) return plan.verdict;
   return device_is_there(Start::if_needed, why_not) ? Verdict::on_device : why_not;
 }
 
-Verdict compute_on_device(Places& places, const Routines& routines) noexcept {
+Verdict compute_on_device(Places& places, const Call& call, const Routines& routines, Offload asked) noexcept {
   const syscalls::Undisturbed undisturbed;  // two system calls, which small calls on the host are spared
   try {
-    return places.compute(routines);
+    if (asked != Offload::automatic) return places.compute(routines);
+    const auto begin = std::chrono::steady_clock::now();
+    const Verdict verdict = places.compute(routines);
+    if (verdict == Verdict::on_device || verdict == Verdict::in_pieces) account.device_computed(call.operations, bytes_of(call), seconds_since(begin));
+    return verdict;
   } catch (const OutOfMemory&) {
     return Verdict::no_memory;
   } catch (const std::exception& e) {
@@ -82,11 +103,16 @@ Verdict compute_on_device(Places& places, const Routines& routines) noexcept {
 }
 
 void compute_on_host(const Call& call, const Routines& routines, Verdict why) {
-  if (why != Verdict::not_started_yet) return routines.on_host(call.at.data());
+  switch (why) {
+    case Verdict::too_little_work:
+    case Verdict::results_go_home:
+    case Verdict::has_lost:
+    case Verdict::not_started_yet: break;
+    default: return routines.on_host(call.at.data());
+  }
   const auto begin = std::chrono::steady_clock::now();
   routines.on_host(call.at.data());
-  const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin;
-  host_ns.fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
+  account.host_computed(call.operations, seconds_since(begin));
 }
 
 }  // namespace
@@ -123,8 +149,10 @@ void carry_out(const Call& call, const Routines& routines) {
       Places places(call);
       verdict = verdict_of(places, facts);
       if (verdict == Verdict::on_device) {
-        do verdict = compute_on_device(places, routines);
+        do verdict = compute_on_device(places, call, routines, facts.asked);
         while (verdict == Verdict::process_forks && forks_end_within(host_seconds(call)));
+      } else if (facts.missing_on_host > 0) {
+        places.bring_home();
       }
     } catch (const std::exception& e) {
       give_up(e.what());

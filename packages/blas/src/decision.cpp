@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "decision.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace semcache::blas {
@@ -18,6 +19,7 @@ const char* text_of(Verdict verdict) noexcept {
     case Verdict::operands_overlap: return "on the host: the result overlaps an input";
     case Verdict::too_little_work: return "on the host: too little work for the bytes that are missing on the device";
     case Verdict::results_go_home: return "on the host: it reads each result, so that all would cross the link";
+    case Verdict::has_lost: return "on the host: calls on the device, and the way home of their results, have taken longer than the host would have";
     case Verdict::not_started_yet: return "on the host: it has not computed as long yet as a device takes to start";
     case Verdict::no_device: return "on the host: there is no GPU, and SEMCACHE_DEVICE=emulated is not set";
     case Verdict::no_memory: return "on the host: the operands do not fit the device (SEMCACHE_DEVICE_MEMORY)";
@@ -35,6 +37,44 @@ std::string Plan::text() const {
   return line;
 }
 
+namespace {
+
+double to_bring_home(const Facts& f, const Rates& r) noexcept { return static_cast<double>(f.missing_on_host) / r.link_bytes; }
+
+/// Would the host be faster if it had the bytes?
+bool pays_rent(const Facts& f, const Plan& plan, const Rates& r) noexcept {
+  return f.missing_on_host > 0 && plan.on_device >= plan.on_host - to_bring_home(f, r);
+}
+
+void add(std::atomic<double>& sum, double more) noexcept {
+  double now = sum.load(std::memory_order_relaxed);
+  while (!sum.compare_exchange_weak(now, now + more, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+void Account::host_computed(double operations, double seconds) noexcept {
+  add(host_seconds_, seconds);
+  if (seconds < 1e-4) return;  // too short to tell how fast the host is
+  const double rate = operations / seconds;
+  double fastest = fastest_.load(std::memory_order_relaxed);
+  while (rate > fastest && !fastest_.compare_exchange_weak(fastest, rate, std::memory_order_relaxed)) {
+  }
+}
+
+void Account::device_computed(double operations, double bytes, double seconds, const Rates& r) noexcept {
+  if (!has_computed_.exchange(true, std::memory_order_relaxed)) return;
+  const double fastest = fastest_.load(std::memory_order_relaxed);
+  add(lost_seconds_, seconds - std::max(operations / (fastest > 0 ? fastest : r.host_operations), bytes / r.memory_bytes));
+}
+
+void Account::decided(const Facts& f, const Plan& plan, const Rates& r) noexcept {
+  if (f.missing_on_host == 0 || f.asked != Offload::automatic) return;
+  if (plan.verdict != Verdict::on_device) rented_seconds_.store(0, std::memory_order_relaxed);
+  else if (pays_rent(f, plan, r)) add(rented_seconds_, plan.on_device);
+}
+
 Plan decide(const Facts& f, const Rates& r) noexcept {
   Plan plan;
   plan.on_host = f.operations / r.host_operations + static_cast<double>(f.missing_on_host) / r.link_bytes;
@@ -43,11 +83,12 @@ Plan decide(const Facts& f, const Rates& r) noexcept {
     plan.verdict = Verdict::off;
   } else if (f.asked == Offload::always) {
     plan.verdict = Verdict::on_device;
-  } else if (plan.on_device >= plan.on_host) {
+  } else if (plan.on_device >= plan.on_host || (pays_rent(f, plan, r) && f.rented_seconds >= to_bring_home(f, r))) {
     plan.verdict = Verdict::too_little_work;
   } else {
     if (f.results_went_home) plan.on_device += static_cast<double>(f.result_bytes) / r.link_bytes;
     if (plan.on_device >= plan.on_host) plan.verdict = Verdict::results_go_home;
+    else if (f.device_runs && f.lost_seconds > r.loss_seconds + r.loss_share * f.host_seconds) plan.verdict = Verdict::has_lost;
     else if (!f.device_runs && f.host_seconds < r.start_seconds) plan.verdict = Verdict::not_started_yet;
   }
   return plan;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -22,6 +23,7 @@ enum class Verdict : std::uint8_t {
   operands_overlap,   ///< the result shares bytes with an input
   too_little_work,    ///< the host is faster, transfers included
   results_go_home,    ///< the host would be slower, but it reads each result
+  has_lost,           ///< the host would be slower, but calls on the device and what followed them have taken longer than the host would have
   not_started_yet,    ///< it would pay, but the host has not spent as long yet as a device takes to start
   no_device,          ///< there is no GPU, and the emulated device was not asked for
   no_memory,          ///< the operands do not fit the device
@@ -30,7 +32,7 @@ enum class Verdict : std::uint8_t {
   process_forks,      ///< in another thread
   own_semcache,       ///< the program contains SemCache itself
 };
-inline constexpr std::size_t verdicts = 17;
+inline constexpr std::size_t verdicts = 18;
 
 /// Returns the words of the report: "on the host: too little work".
 [[nodiscard]] const char* text_of(Verdict verdict) noexcept;
@@ -44,7 +46,9 @@ struct Facts {
   std::uint64_t result_bytes = 0;
   bool results_went_home = false;            ///< the host has read this result after the last call that wrote it
   bool device_runs = false;                  ///< the runtime has started
-  double host_seconds = 0;                   ///< that calls have spent on the host although a device would have been faster
+  double host_seconds = 0;                   ///< that calls have spent on the host which were not too small to be looked at
+  double lost_seconds = 0;                   ///< see `Account`
+  double rented_seconds = 0;                 ///< the same
 };
 
 /// What machines of the day do; only the order of magnitude matters.
@@ -54,6 +58,9 @@ struct Rates {
   double link_bytes = 2e10;
   double launch_seconds = 2e-5;
   double start_seconds = 0.5;                ///< of a device, its context and its libraries
+  double memory_bytes = 1e11;                ///< per second, that the host reads and writes
+  double loss_seconds = 0.2;                 ///< that may be lost until calls stay on the host,
+  double loss_share = 0.05;                  ///< and this share of what the host has computed
 };
 
 /// A decision that can be printed.
@@ -62,6 +69,29 @@ struct Plan {
   double on_host = 0;    ///< seconds that the call is expected to take, transfers included
   double on_device = 0;
   [[nodiscard]] std::string text() const;
+};
+
+/// What the calls of a process have taken, and would have taken elsewhere. Threads: any.
+class Account {
+ public:
+  /// The host has computed a call.
+  void host_computed(double operations, double seconds) noexcept;
+  /// The device has computed one, for which the calling thread took so long. The first one is not counted: libraries start in it.
+  void device_computed(double operations, double bytes, double seconds, const Rates& rates = {}) noexcept;
+  /// Takes note of a decision. Some calls pay on the device only because the host lacks their bytes. If many such calls follow each other, it had been
+  /// better to bring the bytes home at once: they pay a rent, which ends when it has cost as much as that.
+  void decided(const Facts& facts, const Plan& plan, const Rates& rates = {}) noexcept;
+  /// Seconds that the host has computed.
+  [[nodiscard]] double host_seconds() const noexcept { return host_seconds_.load(std::memory_order_relaxed); }
+  /// By how much the calls on the device have taken longer than the host would have, as fast as it was in its fastest call. Negative: they were faster.
+  [[nodiscard]] double lost_seconds() const noexcept { return lost_seconds_.load(std::memory_order_relaxed); }
+  /// The rent that has been paid since bytes came home last.
+  [[nodiscard]] double rented_seconds() const noexcept { return rented_seconds_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> host_seconds_{0}, lost_seconds_{0}, rented_seconds_{0};
+  std::atomic<double> fastest_{0};  ///< operations per second of the host's fastest call; 0: not known
+  std::atomic<bool> has_computed_{false};  ///< the device has
 };
 
 /// Decides by work, by the bytes that are missing on either side, and by where the result was used last.

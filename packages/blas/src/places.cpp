@@ -129,6 +129,22 @@ void Places::add_to(Facts& facts) const {
   }
 }
 
+void Places::bring_home() const noexcept {
+  const syscalls::Undisturbed undisturbed;
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    const Operand& o = call_.operands[i];
+    in_place::Range range;
+    if (o.empty() || !(blocks_[i] ? is_adopted(*blocks_[i]) : in_place::find(o, range))) continue;
+    // Of a triangle, and between scattered elements, there may be what other threads write.
+    const bool is_whole = o.part == Part::all && !o.is_scattered();
+    try {
+      if (o.is_scattered()) access(o.address, o.span(), Access::read);
+      else access_2d(o.address, o.pitch(), o.width(), o.columns, is_whole ? o.mode : Access::read);
+    } catch (const std::exception&) {  // it is another thread's: released meanwhile, say
+    }
+  }
+}
+
 std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const noexcept {
   if (blocks_[i]) return {blocks_[i]->address, blocks_[i]->bytes};
   in_place::Range range;

@@ -19,6 +19,10 @@ class Places {
   /// Adds what is known of the operands' bytes to the facts of the call. Needs a runtime that runs.
   void add_to(Facts& facts) const;
 
+  /// Brings the bytes of operands home that the host lacks, because it computes the call: in a few transfers instead of a page fault for each page.
+  /// Does nothing for what it cannot bring: it comes when the host uses it.
+  void bring_home() const noexcept;
+
   /// Brings the operands to a device, has `routines` compute there, and lets the program see the results.
   /// @throws OutOfMemory, DeviceError and others; the operands have the content that they had, or can be computed anew by the host
   /// @return `on_device`, `in_pieces`, or `no_memory` if nothing has been computed

@@ -224,8 +224,13 @@ Runtime* start() {
   platform::set_label_lookup(&label_of);
   if (const std::uint64_t bytes = engine->state().guarded_arena_bytes()) r->tracker->also_watch(engine->state().device_addresses->base(), bytes);
   r->tracker->start(engine->state().host->base(), engine->state().host->bytes(),
-                    [engine](std::byte* address, platform::FaultKind kind, const void* instruction) {
-                      return engine->host_access.serve(address, kind, instruction);
+                    [runtime = r.get()](std::byte* address, platform::FaultKind kind, const void* instruction) {
+                      const auto begin = std::chrono::steady_clock::now();
+                      const platform::FaultResult result = runtime->engine->host_access.serve(address, kind, instruction);
+                      const std::chrono::nanoseconds served = std::chrono::steady_clock::now() - begin;
+                      runtime->faults.fetch_add(1, std::memory_order_relaxed);
+                      runtime->fault_ns.fetch_add(static_cast<std::uint64_t>(served.count()), std::memory_order_relaxed);
+                      return result;
                     });
   [[maybe_unused]] static const bool registered =
       std::atexit(&at_exit) == 0 && pthread_atfork(nullptr, nullptr, [] { forked.store(true); }) == 0;
@@ -233,6 +238,12 @@ Runtime* start() {
   Runtime* started = r.release();
   current.store(started, std::memory_order_release);
   return started;
+}
+
+FaultCost fault_cost() noexcept {
+  const Runtime* const r = current.load(std::memory_order_acquire);
+  if (r == nullptr) return {};
+  return {r->faults.load(std::memory_order_relaxed), static_cast<double>(r->fault_ns.load(std::memory_order_relaxed)) * 1e-9};
 }
 
 std::vector<int> ordinals_of(const Runtime& r) {

@@ -22,6 +22,7 @@ struct Runtime {
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<device::DriverObserver> driver_uses;  ///< nullptr: the driver's calls are not watched
   std::unique_ptr<device::ActivityObserver> device_times;  ///< nullptr: there is no timeline, or it has no times of devices
+  std::atomic<std::uint64_t> faults{0}, fault_ns{0};  ///< see fault_cost()
   std::uintptr_t lowest_address = 0;
   Runtime* ended_before = nullptr;  ///< an earlier runtime that has ended and is kept for arrays that were alive then
 

@@ -143,6 +143,14 @@ struct MissingBytes {
 /// Cost: one step for each piece of content that is missing. Threads: any.
 [[nodiscard]] SEMCACHE_API MissingBytes missing_bytes(const void* address, std::size_t bytes);
 
+/// Page faults of the host that have been served.
+struct FaultCost {
+  std::uint64_t count = 0;
+  double seconds = 0;  ///< in which they were served, transfers and kernels that they waited for included; the system's way to the handler is not
+};
+/// Returns what page faults have cost since the runtime started. It tells a library what its decisions have cost the host. Threads: any.
+[[nodiscard]] SEMCACHE_API FaultCost fault_cost() noexcept;
+
 /// Bytes of an array whose present content a device holds.
 struct HeldBytes {
   std::uint32_t device;

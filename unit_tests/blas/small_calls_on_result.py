@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+"""Products until they are computed by a device, and then many small calls that use the last result."""
+import numpy
+
+n = 1024
+random = numpy.random.default_rng(4)
+a = random.standard_normal((n, n))
+b = random.standard_normal((n, n))
+v = random.standard_normal(n)
+for _ in range(60):
+    c = a @ b
+    b = c / numpy.abs(c).max()
+c = a @ b
+for _ in range(100):
+    v = c @ v
+    v /= numpy.abs(v).max()
+print(hash(c.tobytes()), hash(v.tobytes()))
