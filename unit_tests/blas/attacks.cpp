@@ -366,6 +366,79 @@ void fork_waits_for_threads() {
   handlers_wait_for(nullptr);
 }
 
+/// The status of a child that this thread makes, and that ends at once.
+int child_that_ends() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(3);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+double* of_child;
+/// Handlers that fork themselves, in a thread for which they wait and in the child, where they also change mappings of operands.
+void forks_in_handlers() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  of_child = small_matrix(4);
+  for (int i = 0; i < 3; ++i) {
+    if (i > 0) small_product(a, b, of_child);
+    static std::atomic<int> ended{0};
+    handlers_wait_for([] {
+      static thread_local bool within = false;  // its own fork has the same handlers
+      static std::atomic<int> depth{0};
+      if (within || depth.fetch_add(1) > 0) return;
+      within = true;
+      ended += child_that_ends() == 3 ? 1 : 0;
+      depth = 0;
+    });
+    handler_calls_in_child([] {
+      handler_calls_in_child(nullptr);
+      handlers_wait_for(nullptr);
+      const auto page = (reinterpret_cast<std::uintptr_t>(of_child) + 4095) / 4096 * 4096;
+      ::mprotect(reinterpret_cast<void*>(page), 4096, PROT_READ | PROT_WRITE);
+      if (child_that_ends() != 3) ::_exit(5);
+    });
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const std::uint64_t found = digest(of_child, small_bytes);
+      std::free(of_child);
+      ::_exit(static_cast<int>(found % 100));
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::printf("%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+    handlers_wait_for(nullptr);
+    handler_calls_in_child(nullptr);
+    std::printf("in handlers: %d\n", ended.exchange(0));
+    small_product(a, of_child, c);
+    show("product", c, small_bytes);
+  }
+}
+
+/// A signal's handler forks, wherever it has interrupted the program.
+void forks_in_signal_handlers() {
+  double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3);
+  static std::atomic<int> ended{0};
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    const int error = errno;
+    ended += child_that_ends() == 3 ? 1 : 0;
+    errno = error;
+  };
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &action, nullptr);
+  const itimerval often{{0, 700}, {0, 700}};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  while (ended < 1500) {
+    void* volatile block = std::malloc(8192);  // volatile, or the compiler leaves both out
+    std::free(block);
+  }
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  small_product(a, b, c);
+  show("product", c, small_bytes);
+}
+
 /// Forks while another thread's first call starts the device.
 void fork_while_starting() {
   double *const a = small_matrix(1), *const b = small_matrix(2), *const c = small_matrix(3), *const d = small_matrix(4), *const e = small_matrix(5),
@@ -662,6 +735,8 @@ const Programs attacks = {
     {"fork_while_starting", &fork_while_starting},
     {"fork_waits_for_threads", &fork_waits_for_threads},
     {"fork_with_handlers", &fork_with_handlers},
+    {"forks_in_handlers", &forks_in_handlers},
+    {"forks_in_signal_handlers", &forks_in_signal_handlers},
     {"io_while_computing", &io_while_computing},
     {"mappings_change", &mappings_change},
     {"pooled_stacks", &pooled_stacks},

@@ -19,6 +19,7 @@ bool active = false;
 std::atomic<bool> slow{false};
 std::atomic<void (*)()> reads_maps{nullptr};
 void (*waited_for)() = nullptr;
+void (*in_child)() = nullptr;
 double *block = nullptr, *small_block = nullptr;
 
 /// Frees what there is, and allocates blocks of both classes.
@@ -36,7 +37,9 @@ void wait_for_thread() {
 }
 [[gnu::constructor]] void register_handlers() {
   ::pthread_atfork(&handle, &handle, &handle);
-  ::pthread_atfork(&wait_for_thread, &wait_for_thread, nullptr);
+  ::pthread_atfork(&wait_for_thread, &wait_for_thread, [] {
+    if (in_child != nullptr) in_child();
+  });
 }
 
 }  // namespace
@@ -50,6 +53,7 @@ void handlers_get(double* b, double* s) {
 }
 double* handlers_block() { return block; }
 void handlers_wait_for(void (*function)()) { waited_for = function; }
+void handler_calls_in_child(void (*function)()) { in_child = function; }
 void threads_start_slowly() { slow = true; }
 void when_maps_are_read(void (*function)()) { reads_maps = function; }
 

@@ -9,6 +9,8 @@
 [[gnu::visibility("default")]] double* handlers_block();
 /// From now on the handler before a fork, and the one after it in the parent, wait for a thread that calls this function. nullptr: they do not.
 [[gnu::visibility("default")]] void handlers_wait_for(void (*function)());
+/// From now on the handler in a child calls this function; nullptr: none.
+[[gnu::visibility("default")]] void handler_calls_in_child(void (*function)());
 /// From now on a thread takes a while to make another one, so that others can fork meanwhile.
 [[gnu::visibility("default")]] void threads_start_slowly();
 /// Has a function called once, when the process next reads what its mappings are.

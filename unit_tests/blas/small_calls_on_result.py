@@ -3,12 +3,12 @@
 """Products until they are computed by a device, and then many small calls that use the last result."""
 import numpy
 
-n = 1024
+n = 600
 random = numpy.random.default_rng(4)
 a = random.standard_normal((n, n))
 b = random.standard_normal((n, n))
 v = random.standard_normal(n)
-for _ in range(60):
+for _ in range(8):
     c = a @ b
     b = c / numpy.abs(c).max()
 c = a @ b

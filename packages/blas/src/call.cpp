@@ -63,8 +63,8 @@ Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   if (facts.asked == Offload::never) return Verdict::off;
   Verdict why_not = Verdict::on_device;
   facts.device_runs = device_is_there(Start::no, why_not);
-  if (process_forks() && !forks_end_within(host_seconds(call))) return Verdict::process_forks;
   if (!facts.device_runs && why_not != Verdict::not_started_yet) return why_not;
+  if (process_forks() && !forks_end_within(host_seconds(call))) return Verdict::process_forks;
   if (writes_what_another_uses(call)) return Verdict::operands_overlap;
   double spans = 0;
   for (std::size_t i = 0; i < call.count; ++i) spans += static_cast<double>(call.operands[i].span());

@@ -30,29 +30,36 @@ inline void advise(void* at, std::size_t bytes, int advice) noexcept { (void)::s
 }  // namespace own
 
 /// The lock of all records. A thread that forks holds it from our handler before to the one after, and passes meanwhile: handlers of other
-/// libraries may run in between where this library was loaded later than they, and they allocate and free.
+/// libraries may run in between where this library was loaded later than they, and they allocate and free. A signal handler that forks may have
+/// interrupted its thread while that had the lock, or was about to get it: the thread has it, or goes on, in both processes.
 class RecordsMutex {
  public:
   void lock() noexcept {
-    if (!forks_) mutex_.lock();
+    if (of_thread_.forks > 0) return;
+    of_thread_.wants = true;
+    mutex_.lock();
   }
   void unlock() noexcept {
-    if (!forks_) mutex_.unlock();
+    if (of_thread_.forks > 0) return;
+    mutex_.unlock();
+    of_thread_.wants = false;
   }
   void hold_for_fork() noexcept {
-    mutex_.lock();
-    forks_ = true;
+    if (of_thread_.forks++ == 0 && !of_thread_.wants) mutex_.lock();
   }
-  /// Does nothing in a thread that has not held it, because this library was loaded while it forked.
+  /// @pre this thread has called `hold_for_fork` once more
   void let_go_after_fork() noexcept {
-    if (!std::exchange(forks_, false)) return;
-    mutex_.unlock();
+    if (--of_thread_.forks == 0 && !of_thread_.wants) mutex_.unlock();
   }
-  [[nodiscard]] static bool this_thread_forks() noexcept { return forks_; }
+  [[nodiscard]] static bool this_thread_forks() noexcept { return of_thread_.forks > 0; }
 
  private:
+  struct OfThread {
+    int forks;   ///< those within each other that hold it
+    bool wants;  ///< it has the lock, or waits for it
+  };
   // It is read within malloc, so its access must not allocate.
-  [[gnu::tls_model("initial-exec")]] static inline thread_local bool forks_ = false;
+  [[gnu::tls_model("initial-exec")]] static inline thread_local OfThread of_thread_{0, false};
   std::mutex mutex_;
 };
 inline RecordsMutex records_mutex;

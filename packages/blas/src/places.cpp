@@ -186,8 +186,8 @@ Verdict Places::compute(const Routines& routines) {
     const Known known = tries == 0 ? Known::still : Known::not_any_more;
     for (std::size_t i = 0; i < call_.count; ++i) how[i] = tries < most_tries ? adopt(i, known) : How::sent;
     use.emplace();
+    if (process_forks()) return Verdict::process_forks;  // since a moment ago
   }
-  if (process_forks()) return Verdict::process_forks;  // since a moment ago
   // Operands in place may share their first and last page with other data: device arrays stand for them then.
   std::array<tasks::Matrix, most_operands> matrices;
   std::vector<linalg::OperandUse> in_adopted;

@@ -280,6 +280,7 @@ extern "C" void* semcache_blas_entry(unsigned number, const void* caller, const 
   if (number == entry_of_register_atfork) be_first_at_forks();
   const bool loads = number == entry_of_dlopen && !load(awake);
   if (loads) {
+    be_first_at_forks();  // a library that is bound deeply registers its handlers past this one
     has_loaded = true;
     if (has_threads) look_all_up();
     store(may_have_blas, true);

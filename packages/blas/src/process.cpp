@@ -26,6 +26,13 @@
 #include <new>
 #include <thread>
 
+// The C library's lock of the list of all open files, which may not be there.
+extern "C" {
+[[gnu::weak]] void _IO_list_lock();       // NOLINT(bugprone-reserved-identifier)
+[[gnu::weak]] void _IO_list_unlock();     // NOLINT(bugprone-reserved-identifier)
+[[gnu::weak]] void _IO_list_resetlock();  // NOLINT(bugprone-reserved-identifier)
+}
+
 namespace semcache::blas {
 namespace {
 
@@ -78,10 +85,21 @@ std::atomic<Device> state{Device::not_asked};
 std::atomic<bool> in_child{false};
 /// The runtime has started, or begun to.
 std::atomic<bool> started{false};
-/// A thread that starts the device may fork meanwhile: drivers do. One that forks holds it, too.
+/// Held while the device starts. The thread that starts it may fork meanwhile: drivers do.
 std::recursive_timed_mutex start_mutex;
-/// Threads that fork. Meanwhile no call uses the device, and calls do not wait for ever: a library's handler may wait for the thread that calls.
+/// How long other threads wait for a start, which takes less. But it may wait for the loader, whose lock a thread has in a library's constructor, and that
+/// one may wait for the start.
+constexpr std::chrono::seconds start_patience{10};
+/// How many forks are under way. Meanwhile no call uses the device, and calls do not wait for ever: a library's handler may wait for the thread that
+/// calls.
 std::atomic<int> forks{0};
+struct ForksOfThread {
+  int counted = 0;   ///< in `forks`
+  int locked = 0;    ///< that have the records' lock
+  int settled = 0;   ///< for which `before_fork` has run
+  int late = 0;      ///< for which `last_before_fork` did its work
+};
+[[gnu::tls_model("initial-exec")]] thread_local ForksOfThread of_thread;
 /// Calls that use the device share it. It prefers who wants it alone, so that calls in other threads cannot keep them waiting for ever.
 constexpr pthread_rwlock_t open_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 pthread_rwlock_t uses = open_lock;
@@ -97,23 +115,21 @@ bool is_child() noexcept {
   return in_child.load(std::memory_order_relaxed) || (RecordsMutex::this_thread_forks() && started && ::getpid() != forking);
 }
 
-/// The records of a child are in order. Nobody else's handler may run while they are locked, because it may wait for a thread that maps memory, as
-/// OpenBLAS' does. So these handlers are registered before all others: the system calls them last before a fork, and first after it.
-void last_before_fork() noexcept {
-  forking = ::getpid();
-  records_mutex.hold_for_fork();
+void fork_begins() noexcept {
+  ++of_thread.counted;
+  forks.fetch_add(1);
 }
-void first_after_fork() noexcept { records_mutex.let_go_after_fork(); }
-void first_in_child() noexcept {
-  if (started) in_child = true;
-  process = ::getpid();
-  records_mutex.let_go_after_fork();
+void fork_ends() noexcept {
+  --of_thread.counted;
+  forks.fetch_sub(1);
 }
 
+/// To be called when no further start can begin.
+void wait_for_start() noexcept { const std::unique_lock<std::recursive_timed_mutex> none_starts(start_mutex, start_patience); }
+
 /// Everything comes home before a fork, because the child has no device. It stays there until the fork is over, because no call uses the device.
-void before_fork() {
+void bring_all_home() {
   const Alone alone;
-  forks.fetch_add(1);
   const syscalls::Undisturbed undisturbed;
   try {
     runtime::settle_and_open();
@@ -122,9 +138,66 @@ void before_fork() {
   }
   if (!is_child()) children::before_fork();
 }
+
+/// These are registered when the device starts, so that they run before those of the device's library.
+void before_fork() {
+  fork_begins();
+  bring_all_home();
+  ++of_thread.settled;
+}
 void after_fork() {
   children::after_fork();
-  forks.fetch_sub(1);
+  --of_thread.settled;
+  fork_ends();
+}
+void after_fork_in_child() {
+  children::in_child();
+  --of_thread.settled;
+  fork_ends();
+}
+
+/// The records of a child are in order. Nobody else's handler may run while they are locked, because it may wait for a thread that maps memory, as
+/// OpenBLAS' does. So these handlers are registered before all others: the system calls them last before a fork, and first after it. They have the C
+/// library's lock of all files before, too, as a fork takes it: who has a file locked may allocate.
+void last_before_fork() noexcept {
+  forking = ::getpid();
+  fork_begins();
+  if (of_thread.counted == 1) wait_for_start();  // it does not come from our fork()
+  ++of_thread.locked;
+  if (device_runs() && of_thread.settled < of_thread.locked) {  // the device has started since the fork began
+    bring_all_home();
+    ++of_thread.settled;
+    of_thread.late = of_thread.locked;
+  }
+  if (_IO_list_lock != nullptr) _IO_list_lock();
+  records_mutex.hold_for_fork();
+}
+/// Ends what `last_before_fork` has begun. @return false if that has not run in this thread: this library was loaded while it forked
+bool first_after(void (*children_after)()) noexcept {
+  if (of_thread.locked == 0) return false;
+  records_mutex.let_go_after_fork();
+  if (of_thread.late == of_thread.locked) {
+    children_after();
+    --of_thread.settled;
+    of_thread.late = 0;
+  }
+  --of_thread.locked;
+  fork_ends();
+  return true;
+}
+void first_after_fork() noexcept {
+  if (first_after(&children::after_fork) && _IO_list_unlock != nullptr) _IO_list_unlock();
+}
+void first_in_child() noexcept {
+  if (started) in_child = true;
+  process = ::getpid();
+  // What other threads of the parent had is nobody's.
+  forks = of_thread.counted;
+  new (&start_mutex) std::recursive_timed_mutex;
+  new (&adoptions) std::recursive_mutex;
+  uses = open_lock;
+  here = Here::outside;
+  if (first_after(&children::in_child) && _IO_list_resetlock != nullptr) _IO_list_resetlock();
 }
 
 bool contains_semcache() noexcept {
@@ -145,12 +218,7 @@ void start() {
   std::atexit([] { at_end(); });
   runtime::before_end(&at_end);
   // Later than the handlers of the device's library, which then run in a process that is quiet.
-  ::pthread_atfork(&before_fork, &after_fork, [] {
-    here = Here::outside;
-    uses = open_lock;
-    forks = 0;
-    children::in_child();
-  });
+  ::pthread_atfork(&before_fork, &after_fork, &after_fork_in_child);
   runtime::lock_pages_only_if([]() noexcept { return !children::any_lives(); });
   state = Device::runs;
 }
@@ -176,6 +244,7 @@ const Settings& settings() noexcept {
 bool process_forks() noexcept { return forks.load(std::memory_order_relaxed) != 0; }
 
 bool forks_end_within(double seconds) noexcept {
+  if (of_thread.counted > 0) return false;
   const auto begin = std::chrono::steady_clock::now();
   while (process_forks()) {
     if (std::chrono::steady_clock::now() - begin >= std::chrono::duration<double>(seconds)) return false;
@@ -193,10 +262,9 @@ bool device_is_there(Start how, Verdict& why_not) noexcept {
   }
   if (how == Start::if_needed && state.load(std::memory_order_acquire) == Device::not_asked) {
     const syscalls::Undisturbed undisturbed;
-    std::unique_lock<std::recursive_timed_mutex> lock(start_mutex, std::defer_lock);
-    while (!lock.try_lock_for(std::chrono::milliseconds(1))) {
-      if (!process_forks()) continue;  // another thread starts the device
-      why_not = Verdict::process_forks;
+    const std::unique_lock<std::recursive_timed_mutex> lock(start_mutex, start_patience);
+    if (!lock.owns_lock() || process_forks()) {
+      why_not = lock.owns_lock() ? Verdict::process_forks : Verdict::not_started_yet;
       return false;
     }
     if (state == Device::not_asked) {
@@ -288,24 +356,24 @@ bool release_blocks_in(std::byte* first, std::size_t bytes) noexcept {
   return true;
 }
 
-DeviceUse::DeviceUse() noexcept : mine_(here == Here::outside) {
+DeviceUse::DeviceUse() noexcept : mine_(here == Here::outside && !is_child()) {
   if (!mine_) return;
   ::pthread_rwlock_rdlock(&uses);
   here = Here::uses;
 }
 DeviceUse::~DeviceUse() {
-  if (!mine_) return;
+  if (!mine_ || is_child()) return;
   here = Here::outside;
   ::pthread_rwlock_unlock(&uses);
 }
 
-Alone::Alone() noexcept : mine_(here == Here::outside) {
+Alone::Alone() noexcept : mine_(here == Here::outside && !is_child()) {
   if (!mine_) return;
   ::pthread_rwlock_wrlock(&uses);
   here = Here::alone;
 }
 Alone::~Alone() {
-  if (!mine_) return;
+  if (!mine_ || is_child()) return;
   here = Here::outside;
   ::pthread_rwlock_unlock(&uses);
 }
@@ -318,16 +386,10 @@ extern "C" {
 // While the device starts, only the thread that starts it can fork. This is no handler of fork(), because the start adds such handlers itself.
 pid_t fork() noexcept {
   using namespace semcache::blas;
-  start_mutex.lock();
-  forks.fetch_add(1);
+  fork_begins();
+  wait_for_start();
   const pid_t child = SEMCACHE_NEXT(fork)();
-  if (child == 0) {
-    forks = 0;
-    new (&start_mutex) std::recursive_timed_mutex;  // it belongs to a thread of the parent
-  } else {
-    forks.fetch_sub(1);
-    start_mutex.unlock();
-  }
+  fork_ends();
   return child;
 }
 
