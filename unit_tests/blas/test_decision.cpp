@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace semcache::blas;
 
 namespace {
@@ -85,11 +87,20 @@ TEST(BlasDecision, WhatTheDeviceLosesIsMeasuredByTheHostsFastestCall) {
   a.host_computed(1e6, 1e-6);  // too short to tell anything
   EXPECT_DOUBLE_EQ(0.200001, a.host_seconds());
   a.device_computed(1e12, 1e9, 3);  // libraries start in the first one
-  EXPECT_EQ(0, a.lost_seconds());
+  EXPECT_EQ(0, a.lost_seconds(0));
   a.device_computed(5e10, 1e9, 0.25);  // the host would have taken a second
-  EXPECT_DOUBLE_EQ(-0.75, a.lost_seconds());
+  EXPECT_DOUBLE_EQ(-0.75, a.lost_seconds(0));
   a.device_computed(1e3, 1e9, 0.5);  // a hundredth, for the bytes alone
-  EXPECT_DOUBLE_EQ(-0.26, a.lost_seconds());
+  EXPECT_DOUBLE_EQ(-0.26, a.lost_seconds(0));
+}
+
+TEST(BlasDecision, OfWhatWasGainedALittleMayBeLostAgain) {
+  Account a;
+  const Rates r;
+  for (int i = 0; i < 100; ++i) a.device_computed(10 * r.host_operations, 1, 1);  // the host would have taken ten seconds
+  EXPECT_DOUBLE_EQ(-r.credit_seconds, a.lost_seconds(1));
+  EXPECT_DOUBLE_EQ(-r.credit_seconds + 2, a.lost_seconds(3));  // page faults have taken two seconds more
+  EXPECT_DOUBLE_EQ(1, a.lost_seconds(4 + r.credit_seconds - 2));
 }
 
 TEST(BlasDecision, TheHostsSpeedIsTakenForThatOfMachinesOfTheDayUntilItIsKnown) {
@@ -97,7 +108,7 @@ TEST(BlasDecision, TheHostsSpeedIsTakenForThatOfMachinesOfTheDayUntilItIsKnown) 
   const Rates r;
   a.device_computed(1, 1, 1);
   a.device_computed(r.host_operations, 1, 0.25);
-  EXPECT_DOUBLE_EQ(-0.75, a.lost_seconds());
+  EXPECT_DOUBLE_EQ(-0.75, a.lost_seconds(0));
 }
 
 TEST(BlasDecision, ManySmallCallsOnWhatTheHostLacksBringItHome) {
@@ -116,7 +127,16 @@ TEST(BlasDecision, ManySmallCallsOnWhatTheHostLacksBringItHome) {
   } while (plan.verdict == Verdict::on_device && on_device < 1000);
   EXPECT_EQ(Verdict::too_little_work, plan.verdict);
   EXPECT_EQ(53, on_device);  // at 20 us each they have cost as long as the bytes' way home
-  EXPECT_EQ(0, a.rented_seconds());
+  EXPECT_LT(a.rented_seconds(), Rates{}.launch_seconds);
+  // Bytes that come home for another call pay for themselves alone.
+  a.decided(f, decide(f));
+  Facts other = f;
+  other.missing_on_host = 1 << 20;
+  const double before = a.rented_seconds();
+  Plan on_host;
+  on_host.verdict = Verdict::too_little_work;
+  a.decided(other, on_host);
+  EXPECT_DOUBLE_EQ(std::max(0.0, before - (1 << 20) / Rates{}.link_bytes), a.rented_seconds());
 }
 
 TEST(BlasDecision, CallsThatPayOnTheDeviceAnywayPayNoRent) {

@@ -64,11 +64,11 @@ Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   Verdict why_not = Verdict::on_device;
   facts.device_runs = device_is_there(Start::no, why_not);
   if (!facts.device_runs && why_not != Verdict::not_started_yet) return why_not;
-  if (process_forks() && !forks_end_within(host_seconds(call))) return Verdict::process_forks;
   if (writes_what_another_uses(call)) return Verdict::operands_overlap;
   double spans = 0;
   for (std::size_t i = 0; i < call.count; ++i) spans += static_cast<double>(call.operands[i].span());
-  return facts.asked == Offload::automatic && is_small(facts.operations, spans) ? Verdict::too_little_work : Verdict::on_device;
+  if (facts.asked == Offload::automatic && is_small(facts.operations, spans)) return Verdict::too_little_work;
+  return process_forks() && !forks_end_within(host_seconds(call)) ? Verdict::process_forks : Verdict::on_device;
 }
 
 Verdict verdict_of(const Places& places, Facts& facts) {
@@ -78,7 +78,7 @@ Verdict verdict_of(const Places& places, Facts& facts) {
   facts.rented_seconds = account.rented_seconds();
   if (facts.device_runs && !runtime::devices_are_emulated()) {  // their times say nothing
     const runtime::FaultCost faults = runtime::fault_cost();
-    facts.lost_seconds = account.lost_seconds() + faults.seconds + static_cast<double>(faults.count) * fault_seconds;
+    facts.lost_seconds = account.lost_seconds(faults.seconds + static_cast<double>(faults.count) * fault_seconds);
   }
   const Plan plan = decide(facts);
   account.decided(facts, plan);
@@ -149,10 +149,14 @@ void carry_out(const Call& call, const Routines& routines) {
       Places places(call);
       verdict = verdict_of(places, facts);
       if (verdict == Verdict::on_device) {
-        do verdict = compute_on_device(places, call, routines, facts.asked);
-        while (verdict == Verdict::process_forks && forks_end_within(host_seconds(call)));
+        verdict = compute_on_device(places, call, routines, facts.asked);
+        if (verdict == Verdict::process_forks && forks_end_within(host_seconds(call))) {
+          verdict = compute_on_device(places, call, routines, facts.asked);
+        }
       } else if (facts.missing_on_host > 0) {
+        const auto begin = std::chrono::steady_clock::now();
         places.bring_home();
+        account.brought_home(seconds_since(begin));
       }
     } catch (const std::exception& e) {
       give_up(e.what());

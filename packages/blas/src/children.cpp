@@ -39,6 +39,7 @@ End reading;                    ///< the pipe, where this process waits for its 
 std::atomic<bool> some{false};  ///< is there one?
 /// What the child will have, while this thread forks.
 [[gnu::tls_model("initial-exec")]] thread_local End given;
+[[gnu::tls_model("initial-exec")]] thread_local int depth = 0;  ///< forks of this thread within each other, in handlers: their children share `given`
 
 void close(End end) noexcept {
   if (end.is_open()) ::close(end.file);
@@ -85,6 +86,7 @@ void open_again() noexcept {
 }  // namespace
 
 void before_fork() noexcept {
+  if (depth++ > 0) return;
   const syscalls::Uncancelled uncancelled;
   const std::lock_guard<std::mutex> lock(mutex);
   if (reading.is_open()) {
@@ -97,6 +99,7 @@ void before_fork() noexcept {
 }
 
 void after_fork() noexcept {
+  if (--depth > 0) return;
   const syscalls::Uncancelled uncancelled;
   close(std::exchange(given, {}));
 }
@@ -106,6 +109,7 @@ void in_child() noexcept {
   new (&mutex) std::mutex;  // a thread of the parent may have had it
   close(std::exchange(reading, {}));
   some = false;
+  depth = 0;
   given = {};  // open until the child ends
 }
 

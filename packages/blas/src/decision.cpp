@@ -69,10 +69,22 @@ void Account::device_computed(double operations, double bytes, double seconds, c
   add(lost_seconds_, seconds - std::max(operations / (fastest > 0 ? fastest : r.host_operations), bytes / r.memory_bytes));
 }
 
+void Account::brought_home(double seconds) noexcept { add(lost_seconds_, seconds); }
+
+double Account::lost_seconds(double in_faults, const Rates& r) noexcept {
+  const double lost = lost_seconds_.load(std::memory_order_relaxed) + in_faults;
+  if (lost >= -r.credit_seconds) return lost;
+  add(lost_seconds_, -r.credit_seconds - lost);
+  return -r.credit_seconds;
+}
+
 void Account::decided(const Facts& f, const Plan& plan, const Rates& r) noexcept {
   if (f.missing_on_host == 0 || f.asked != Offload::automatic) return;
-  if (plan.verdict != Verdict::on_device) rented_seconds_.store(0, std::memory_order_relaxed);
-  else if (pays_rent(f, plan, r)) add(rented_seconds_, plan.on_device);
+  if (plan.verdict == Verdict::on_device) {
+    if (pays_rent(f, plan, r)) add(rented_seconds_, plan.on_device);
+  } else if (const double rented = rented_seconds(); rented > 0) {
+    add(rented_seconds_, -std::min(rented, to_bring_home(f, r)));
+  }
 }
 
 Plan decide(const Facts& f, const Rates& r) noexcept {

@@ -61,6 +61,7 @@ struct Rates {
   double memory_bytes = 1e11;                ///< per second, that the host reads and writes
   double loss_seconds = 0.2;                 ///< that may be lost until calls stay on the host,
   double loss_share = 0.05;                  ///< and this share of what the host has computed
+  double credit_seconds = 5;                 ///< of what has been gained before, so much may be lost again
 };
 
 /// A decision that can be printed.
@@ -78,13 +79,16 @@ class Account {
   void host_computed(double operations, double seconds) noexcept;
   /// The device has computed one, for which the calling thread took so long. The first one is not counted: libraries start in it.
   void device_computed(double operations, double bytes, double seconds, const Rates& rates = {}) noexcept;
+  /// The operands of a call that the host computes have been brought home, for so long.
+  void brought_home(double seconds) noexcept;
   /// Takes note of a decision. Some calls pay on the device only because the host lacks their bytes. If many such calls follow each other, it had been
   /// better to bring the bytes home at once: they pay a rent, which ends when it has cost as much as that.
   void decided(const Facts& facts, const Plan& plan, const Rates& rates = {}) noexcept;
   /// Seconds that the host has computed.
   [[nodiscard]] double host_seconds() const noexcept { return host_seconds_.load(std::memory_order_relaxed); }
-  /// By how much the calls on the device have taken longer than the host would have, as fast as it was in its fastest call. Negative: they were faster.
-  [[nodiscard]] double lost_seconds() const noexcept { return lost_seconds_.load(std::memory_order_relaxed); }
+  /// By how much the calls on the device, and page faults, which have taken `in_faults` seconds so far, have taken longer than the host would have, as
+  /// fast as it was in its fastest call. Negative: they were faster. What exceeds the credit is forgotten.
+  [[nodiscard]] double lost_seconds(double in_faults, const Rates& rates = {}) noexcept;
   /// The rent that has been paid since bytes came home last.
   [[nodiscard]] double rented_seconds() const noexcept { return rented_seconds_.load(std::memory_order_relaxed); }
 

@@ -51,6 +51,10 @@ class RecordsMutex {
   void let_go_after_fork() noexcept {
     if (--of_thread_.forks == 0 && !of_thread_.wants) mutex_.unlock();
   }
+  /// In a child whose parent did not hold it, because this library was loaded while it forked: another thread may have had it.
+  void of_nobody_in_child() noexcept {
+    if (!of_thread_.wants) new (&mutex_) std::mutex;
+  }
   [[nodiscard]] static bool this_thread_forks() noexcept { return of_thread_.forks > 0; }
 
  private:

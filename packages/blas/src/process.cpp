@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/single_threaded.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -96,6 +97,7 @@ std::atomic<int> forks{0};
 struct ForksOfThread {
   int counted = 0;   ///< in `forks`
   int locked = 0;    ///< that have the records' lock
+  int files = 0;     ///< that have the C library's lock of open files
   int settled = 0;   ///< for which `before_fork` has run
   int late = 0;      ///< for which `last_before_fork` did its work
 };
@@ -122,6 +124,7 @@ void fork_begins() noexcept {
 void fork_ends() noexcept {
   --of_thread.counted;
   forks.fetch_sub(1);
+  if (of_thread.counted == 0 && is_child()) forks = 0;  // a signal's handler may have forked between the two counts
 }
 
 /// To be called when no further start can begin.
@@ -129,6 +132,7 @@ void wait_for_start() noexcept { const std::unique_lock<std::recursive_timed_mut
 
 /// Everything comes home before a fork, because the child has no device. It stays there until the fork is over, because no call uses the device.
 void bring_all_home() {
+  if (is_child()) return;
   const Alone alone;
   const syscalls::Undisturbed undisturbed;
   try {
@@ -136,7 +140,7 @@ void bring_all_home() {
   } catch (const std::exception& e) {
     base::raw_log("before fork(): some memory of BLAS operands stays on the device, and the child cannot use it: %s", e.what());
   }
-  if (!is_child()) children::before_fork();
+  children::before_fork();
 }
 
 /// These are registered when the device starts, so that they run before those of the device's library.
@@ -169,7 +173,11 @@ void last_before_fork() noexcept {
     ++of_thread.settled;
     of_thread.late = of_thread.locked;
   }
-  if (_IO_list_lock != nullptr) _IO_list_lock();
+  // A fork leaves this lock alone where there is one thread: a signal's handler that forks may have interrupted who has it.
+  if (_IO_list_lock != nullptr && __libc_single_threaded == 0) {
+    _IO_list_lock();
+    ++of_thread.files;
+  }
   records_mutex.hold_for_fork();
 }
 /// Ends what `last_before_fork` has begun. @return false if that has not run in this thread: this library was loaded while it forked
@@ -186,7 +194,9 @@ bool first_after(void (*children_after)()) noexcept {
   return true;
 }
 void first_after_fork() noexcept {
-  if (first_after(&children::after_fork) && _IO_list_unlock != nullptr) _IO_list_unlock();
+  if (!first_after(&children::after_fork) || of_thread.files == 0) return;
+  --of_thread.files;
+  _IO_list_unlock();
 }
 void first_in_child() noexcept {
   if (started) in_child = true;
@@ -197,7 +207,10 @@ void first_in_child() noexcept {
   new (&adoptions) std::recursive_mutex;
   uses = open_lock;
   here = Here::outside;
-  if (first_after(&children::in_child) && _IO_list_resetlock != nullptr) _IO_list_resetlock();
+  if (!first_after(&children::in_child)) return records_mutex.of_nobody_in_child();
+  if (of_thread.files == 0) return;
+  _IO_list_resetlock();
+  for (int outer = --of_thread.files; outer > 0; --outer) _IO_list_lock();  // of forks within whose handlers this one was
 }
 
 bool contains_semcache() noexcept {
