@@ -121,7 +121,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--beside-home", p.beside_home,
                  "Solve so many times on device 0 and on --device in turn, and print the ratio of the times")
       ->check(CLI::Range(1, max_pairs));
-  app.add_option("--solves", p.solves, "Set up and solve so many times, and report the last one: its times have no start of the device's code in them")
+  app.add_option("--solves", p.solves, "Set up and solve so many times. The times are those of the last solve, in which no code runs for the first time; transfers are of all")
       ->check(CLI::Range(1, max_pairs))
       ->capture_default_str();
   app.add_option("--max-iterations", p.max_iterations, "Iterations at most")

@@ -55,7 +55,8 @@ class RecordsMutex {
   void of_nobody_in_child() noexcept {
     if (!of_thread_.wants) new (&mutex_) std::mutex;
   }
-  [[nodiscard]] static bool this_thread_forks() noexcept { return of_thread_.forks > 0; }
+  /// Returns how many forks of this thread, each in a handler of the one before, hold it.
+  [[nodiscard]] static int forks_of_this_thread() noexcept { return of_thread_.forks; }
 
  private:
   struct OfThread {

@@ -96,10 +96,9 @@ constexpr std::chrono::seconds start_patience{10};
 std::atomic<int> forks{0};
 struct ForksOfThread {
   int counted = 0;   ///< in `forks`
-  int locked = 0;    ///< that have the records' lock
   int files = 0;     ///< that have the C library's lock of open files
   int settled = 0;   ///< for which `before_fork` has run
-  int late = 0;      ///< for which `last_before_fork` did its work
+  int late = 0;      ///< the number of the one for which `last_before_fork` did that, the outermost being number 1; 0: none
 };
 [[gnu::tls_model("initial-exec")]] thread_local ForksOfThread of_thread;
 /// Calls that use the device share it. It prefers who wants it alone, so that calls in other threads cannot keep them waiting for ever.
@@ -114,7 +113,7 @@ std::atomic<pid_t> process{::getpid()};
 
 /// Other libraries' handlers may free memory in the child before ours has run.
 bool is_child() noexcept {
-  return in_child.load(std::memory_order_relaxed) || (RecordsMutex::this_thread_forks() && started && ::getpid() != forking);
+  return in_child.load(std::memory_order_relaxed) || (RecordsMutex::forks_of_this_thread() > 0 && started && ::getpid() != forking);
 }
 
 void fork_begins() noexcept {
@@ -167,11 +166,11 @@ void last_before_fork() noexcept {
   forking = ::getpid();
   fork_begins();
   if (of_thread.counted == 1) wait_for_start();  // it does not come from our fork()
-  ++of_thread.locked;
-  if (device_runs() && of_thread.settled < of_thread.locked) {  // the device has started since the fork began
+  const int number = RecordsMutex::forks_of_this_thread() + 1;
+  if (device_runs() && of_thread.settled < number) {  // the device has started since the fork began
     bring_all_home();
     ++of_thread.settled;
-    of_thread.late = of_thread.locked;
+    of_thread.late = number;
   }
   // A fork leaves this lock alone where there is one thread: a signal's handler that forks may have interrupted who has it.
   if (_IO_list_lock != nullptr && __libc_single_threaded == 0) {
@@ -182,14 +181,14 @@ void last_before_fork() noexcept {
 }
 /// Ends what `last_before_fork` has begun. @return false if that has not run in this thread: this library was loaded while it forked
 bool first_after(void (*children_after)()) noexcept {
-  if (of_thread.locked == 0) return false;
+  const int number = RecordsMutex::forks_of_this_thread();
+  if (number == 0) return false;
   records_mutex.let_go_after_fork();
-  if (of_thread.late == of_thread.locked) {
+  if (of_thread.late == number) {
     children_after();
     --of_thread.settled;
     of_thread.late = 0;
   }
-  --of_thread.locked;
   fork_ends();
   return true;
 }
