@@ -27,8 +27,9 @@ namespace {
 class SlowCalls {
  public:
   explicit SlowCalls(Machine& machine) : machine_(machine) {
-    machine.device().slow = [this](const char* what) { look(what); };
-    machine.platform().slow = machine.device().slow;
+    const auto slow = [this](const char* what) { look(what); };
+    machine.device().slow = slow;
+    machine.platform().slow = slow;
   }
   ~SlowCalls() {
     machine_.device().slow = nullptr;

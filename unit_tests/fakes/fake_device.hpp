@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fakes/failing_memory.hpp>
+#include <fakes/hook.hpp>
 #include <fakes/random.hpp>
 #include <fakes/page_bytes.hpp>
 #include <semcache/device/device.hpp>
@@ -105,7 +106,7 @@ class FakeWorld {
   /// Reports a failure if bytes of an emulated device's memory are inaccessible now.
   void check_accessible(const std::byte* begin, std::uint64_t bytes);
   /// Called before each call of the driver's that takes long: mapping, and allocating, registering and giving back of memory.
-  std::function<void(const char* what)> slow;
+  Hook<const char*> slow;
   /// Called when a device has mapped memory, with (address, bytes, closed).
   std::function<void(const std::byte*, std::uint64_t, bool)> when_mapped;
   /// Called for each use of the device's memory, with (address, bytes, writes); returns whether the pages permit it.
@@ -278,9 +279,7 @@ class FakeWorld {
   Blocks staging_;
   std::map<std::byte*, std::uint64_t> registered_;
   std::function<bool(const std::byte*)> needs_page_lock_;
-  void takes_long(const char* what) const {
-    if (slow) slow(what);
-  }
+  void takes_long(const char* what) const { slow(what); }
   void arrived_in(Call call) {
     if (while_in_.first == call) std::exchange(while_in_, {}).second();
   }

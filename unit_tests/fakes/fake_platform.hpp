@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fakes/failing_memory.hpp>
+#include <fakes/hook.hpp>
 #include <fakes/page_bytes.hpp>
 #include <semcache/platform/platform.hpp>
 
@@ -81,15 +82,15 @@ class FakePlatform final : public platform::Platform {
         bytes % options_.page_bytes != 0) {
       fail_("discard: not whole pages of the arena");
     }
-    if (slow && bytes >= (std::uint64_t{1} << 20)) slow("discard");
+    if (bytes >= (std::uint64_t{1} << 20)) slow("discard");
     expect_in_place(address, bytes);
     if (watch_) watch_(address, bytes, true);
     std::memset(address, 0, bytes);
   }
   /// Called before each call that takes long: looking at the process's mappings, and moving pages.
-  std::function<void(const char* what)> slow;
+  Hook<const char*> slow;
   [[nodiscard]] std::string why_not_adoptable(const std::byte* address, std::uint64_t bytes) const override {
-    if (slow) slow("why_not_adoptable");
+    slow("why_not_adoptable");
     const auto begin = reinterpret_cast<std::uintptr_t>(address), page = static_cast<std::uintptr_t>(options_.page_bytes);
     const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + bytes) / page * page;
     if (first >= last) return "";
@@ -98,14 +99,14 @@ class FakePlatform final : public platform::Platform {
     return &table != &table_ && &table != &second_ ? "" : "not lent";
   }
   [[nodiscard]] bool is_mapped(const std::byte*, std::uint64_t) const noexcept override {
-    if (slow) slow("is_mapped");
+    slow("is_mapped");
     return lent_is_mapped;
   }
   [[nodiscard]] platform::Protection protection_at(const std::byte* address) const noexcept override { return protection(address); }
   void advise_huge(std::byte*, std::uint64_t) noexcept override {}
   /// Locks the pages under their own address. Until `lock` returns they count as moved elsewhere: any use of them fails the test.
   [[nodiscard]] std::byte* lock_pages(std::byte* address, std::uint64_t bytes, const std::function<bool(std::byte*)>& lock) override {
-    if (slow) slow("lock_pages");
+    slow("lock_pages");
     const auto closed = [&] {
       bool all = true;
       for (std::uint64_t at = 0; at < bytes; at += options_.page_bytes) all = all && protection(address + at) == platform::Protection::none;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -244,16 +245,25 @@ class Machine {
   /// Plays other threads, which run whenever a call gives up the engine's lock: they audit the engine and make the move, if any.
   struct Others : engine::Surroundings {
     void set(std::function<void()> next) {
-      move = std::move(next);
+      const std::lock_guard<std::mutex> guard(mutex);
+      move.swap(next);
       waits.store(move != nullptr);
+    }
+    /// Returns the move, which is made once, or nothing.
+    std::function<void()> take() {
+      if (!waits.load()) return {};
+      const std::lock_guard<std::mutex> guard(mutex);
+      waits.store(false);
+      return std::exchange(move, nullptr);
     }
     void without_lock() override {
       const FailuresPaused paused;
       if (counted.load() == std::this_thread::get_id()) ++counted_waits;
       const bool moves = waits.load();
       if (engine::Engine* const e = engine.load(); e != nullptr && (moves || turns.fetch_add(1) % audit_every == 0)) e->audit();
-      if (waits.exchange(false)) std::exchange(move, nullptr)();
+      if (const std::function<void()> made = take()) made();
     }
+    std::mutex mutex;  ///< one thread may set the move while another one takes it
     std::function<void()> move;
     std::atomic<bool> waits{false};
     std::atomic<std::uint64_t> turns{0};
