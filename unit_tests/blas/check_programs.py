@@ -46,7 +46,7 @@ class Checks:
             print(f"  {what}: {found!r}, expected {expected!r}")
 
     def same(self, command, options=("--emulate", "--offload=always"), environment=None, h2d=None, d2h=None, calls=None, status=0, stderr=None):
-        """Expects the output of the plain command, and the bytes and the calls of the report."""
+        """Expects the output of the plain command, and the bytes and the calls of the report. Returns the report, if one was written."""
         plain = run(command, environment=environment)
         out, code, report, errors = run(command, list(options), environment, self.runner)
         print("  " + " ".join(map(str, command[-2:])))
@@ -65,12 +65,13 @@ class Checks:
         for name, expected in ("h2d", h2d), ("d2h", d2h):
             if expected is not None:
                 self.expect(name + " bytes", report["total"][name]["bytes"], expected)
+        return report
 
     def program(self, case, **expected):
         self.same([self.programs, case], **expected)
 
     def script(self, name, *arguments, **expected):
-        self.same([PYTHON, str(HERE / name), *arguments], **expected)
+        return self.same([PYTHON, str(HERE / name), *arguments], **expected)
 
 
 def numpy_chain(c):
@@ -79,6 +80,9 @@ def numpy_chain(c):
     c.script("chain.py", h2d=4 * MIB + own, d2h=2 * MIB, calls={ON_DEVICE: 3})
     c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=write-through"], h2d=4 * MIB + own, d2h=6 * MIB, calls={ON_DEVICE: 3})
     c.script("chain.py", options=["--emulate", "--offload=always", "--protocol=off"], h2d=12 * MIB + own, d2h=6 * MIB, calls={ON_DEVICE: 3})
+    # Matrices that are no whole pages: what stands for them on the device is the bytes asked for, so that each call uses all of it.
+    report = c.script("chain.py", "500", h2d=2 * 2000000 + own, d2h=2000000, calls={ON_DEVICE: 3})
+    c.expect("bytes of the five matrices on the device", report["memory"]["live_device_bytes"], 5 * 2000000)
     # In place: of each result the first page and the last, which have other data, come back at once; together they are a page.
     in_place = {"SEMCACHE_BLAS_GUARD": "16"}
     c.script("chain.py", options=["--emulate", "--offload=always", "--malloc=0"], environment=in_place, h2d=4 * MIB + own, d2h=2 * MIB + 2 * 4096)

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
 
 using namespace semcache::blas;
 
@@ -152,6 +155,38 @@ TEST(BlasDecision, CallsThatPayOnTheDeviceAnywayPayNoRent) {
     a.decided(f, plan);
   }
   EXPECT_EQ(0, a.rented_seconds());
+}
+
+TEST(BlasDecision, WhatPaysAtWorstPaysWhereverTheOperandsAre) {
+  std::mt19937 random(1);
+  const auto below = [&](double most) { return most * std::pow(10, -8 * std::generate_canonical<double, 32>(random)); };
+  int paid = 0, refused = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const auto read = static_cast<std::uint64_t>(below(1e10)), written = static_cast<std::uint64_t>(below(1e10));
+    Facts f;
+    f.operations = below(1e14);
+    f.device_runs = random() % 2 != 0;
+    f.host_seconds = below(100);
+    f.lost_seconds = below(10);
+    f.rented_seconds = below(10);
+    const Facts worst = at_worst(f, read, written);
+    f.missing_on_device = read - random() % (read + 1);
+    f.missing_on_host = random() % 2 == 0 ? 0 : random() % (read + written + 1);
+    f.result_bytes = written;
+    f.results_went_home = random() % 2 != 0;
+    const Plan plan = decide(f);
+    if (decide(worst).verdict != Verdict::on_device) {
+      refused += plan.verdict == Verdict::on_device;
+      continue;
+    }
+    ++paid;
+    ASSERT_EQ(Verdict::on_device, plan.verdict) << plan.text();
+    Account account;
+    account.decided(f, plan);
+    ASSERT_EQ(0, account.rented_seconds()) << plan.text();
+  }
+  EXPECT_GT(paid, 1000);
+  EXPECT_GT(refused, 1000) << "others pay because of where their operands are";
 }
 
 TEST(BlasDecision, ThePlanCanBePrinted) {

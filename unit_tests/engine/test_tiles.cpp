@@ -175,10 +175,34 @@ TEST(Tiles, ThatAreInUseGoWhenTheirUseEnds) {
     p.engine().tiles.leave(*side);
     p.free(*side);
   }
-  EXPECT_TRUE(m.live);
   p.engine().tiles.release(m);
+  EXPECT_TRUE(m.live) << "the other call uses it";
+  p.engine().tiles.release(same);
   EXPECT_FALSE(m.live);
   EXPECT_FALSE(p.engine().is_used());
+}
+
+TEST(Tiles, OfOneCallAreInUseTogetherOrNotAtAll) {
+  Program::Options o = Tiled::two_devices();
+  o.engine.device_memory_bytes = 4u << 20;
+  Tiled p(o);
+  Memory& there = p.tile(upper);
+  const Region below(lead / 2, lead / 2, 32, lead);
+  using Wanted = engine::Tiles::Wanted;
+  Wanted wanted[] = {{&p.d, upper, 1, nullptr}, {&p.d, below, 1, nullptr}, {&p.d, upper, 1, nullptr}};
+  p.engine().tiles.acquire(1, wanted, 3);
+  EXPECT_EQ(&there, wanted[0].tile);
+  EXPECT_EQ(&there, wanted[2].tile);
+  EXPECT_NE(&there, wanted[1].tile);
+  EXPECT_EQ(2u, there.tile_users);
+  for (const Wanted& w : wanted) p.engine().tiles.release(*w.tile);
+  // The second one does not fit the device, so the first one is given up again.
+  const std::uint64_t live = p.engine().lifetimes.live_device_bytes();
+  Memory& large = p.on_host(8u << 20);
+  Wanted too_large[] = {{&p.d, upper, 1, nullptr}, {&large, large.all(), 1, nullptr}};
+  EXPECT_THROW(p.engine().tiles.acquire(1, too_large, 2), OutOfMemory);
+  EXPECT_EQ(0u, there.tile_users);
+  EXPECT_EQ(live, p.engine().lifetimes.live_device_bytes());
 }
 
 TEST(Tiles, ThatNobodyUsesAreFewAndNothingIsLost) {

@@ -58,6 +58,7 @@ void* allocate(std::size_t bytes, std::size_t alignment, Content content) noexce
     errno = ENOMEM;
     return nullptr;
   }
+  const std::size_t asked = bytes;
   bytes = rounded_up(bytes);
   // Large blocks that will be filled get huge pages. Of one that is asked for as zeros perhaps only a few pages are ever touched.
   const bool huge = content == Content::any && bytes >= 2 * huge_page;
@@ -70,7 +71,7 @@ void* allocate(std::size_t bytes, std::size_t alignment, Content content) noexce
   if (in_front > 0) own::unmap(mapped, in_front);
   if (slack > in_front) own::unmap(at + bytes, slack - in_front);
   if (huge) own::advise(at, bytes, MADV_HUGEPAGE);
-  const Block block{at, bytes};
+  const Block block{at, bytes, asked};
   if (note(block)) return at;
   unmap(block);
   errno = ENOMEM;
@@ -86,7 +87,7 @@ void* remap(Block block, std::size_t bytes) noexcept {
     errno = ENOMEM;
     return nullptr;
   }
-  note({static_cast<std::byte*>(at), rounded_up(bytes)});
+  note({static_cast<std::byte*>(at), rounded_up(bytes), bytes});
   return at;
 }
 

@@ -12,6 +12,7 @@ namespace semcache::blas::blocks {
 struct Block {
   std::byte* address = nullptr;
   std::size_t bytes = 0;             ///< whole pages
+  std::size_t asked = 0;             ///< so many bytes the program has asked for; mostly it uses no more
   std::uint64_t adopted_in = 0;      ///< the epoch of the runtime that has adopted it; 0: none
   bool noticed = false;              ///< the runtime that has adopted it notices accesses to it
   bool written_by_device = false;    ///< a call has written it on a device

@@ -71,23 +71,32 @@ Verdict first_verdict(const Call& call, Facts& facts) noexcept {
   return process_forks() && !forks_end_within(host_seconds(call)) ? Verdict::process_forks : Verdict::on_device;
 }
 
-Verdict verdict_of(const Places& places, Facts& facts) {
+Verdict verdict_of(const Call& call, const Places& places, Facts& facts) {
   Verdict why_not = Verdict::on_device;
-  if (facts.asked == Offload::automatic) places.add_to(facts);
   facts.host_seconds = account.host_seconds();
   facts.rented_seconds = account.rented_seconds();
-  if (facts.device_runs && !runtime::devices_are_emulated()) {  // their times say nothing
+  if (facts.asked == Offload::automatic && facts.device_runs && !runtime::devices_are_emulated()) {  // whose times say nothing
     const runtime::FaultCost faults = runtime::fault_cost();
     facts.lost_seconds = account.lost_seconds(faults.seconds + static_cast<double>(faults.count) * fault_seconds);
   }
-  const Plan plan = decide(facts);
-  account.decided(facts, plan);
+  // Most calls pay wherever their operands are. To look for them takes longer than all else.
+  std::uint64_t read = 0, written = 0;
+  for (std::size_t i = 0; i < call.count; ++i) {
+    const Operand& o = call.operands[i];
+    if (o.mode != Access::overwrite) read += o.bytes();
+    if (writes(o.mode)) written += o.bytes();
+  }
+  Plan plan = decide(at_worst(facts, read, written));
+  if (plan.verdict != Verdict::on_device) {
+    places.add_to(facts);
+    plan = decide(facts);
+    account.decided(facts, plan);
+  }
   if (plan.verdict != Verdict::on_device) return plan.verdict;
   return device_is_there(Start::if_needed, why_not) ? Verdict::on_device : why_not;
 }
 
 Verdict compute_on_device(Places& places, const Call& call, const Routines& routines, Offload asked) noexcept {
-  const syscalls::Undisturbed undisturbed;  // two system calls, which small calls on the host are spared
   try {
     if (asked != Offload::automatic) return places.compute(routines);
     const auto begin = std::chrono::steady_clock::now();
@@ -96,6 +105,25 @@ Verdict compute_on_device(Places& places, const Call& call, const Routines& rout
     return verdict;
   } catch (const OutOfMemory&) {
     return Verdict::no_memory;
+  } catch (const std::exception& e) {
+    give_up(e.what());
+    return Verdict::failed;
+  }
+}
+
+/// Computes on the device if that pays. Otherwise brings home what the host lacks, and returns why.
+Verdict try_device(const Call& call, const Routines& routines, Facts facts) noexcept {
+  const syscalls::Undisturbed undisturbed;  // two system calls, which small calls on the host are spared
+  try {
+    Places places(call);
+    const Verdict verdict = verdict_of(call, places, facts);
+    if (verdict == Verdict::on_device) return compute_on_device(places, call, routines, facts.asked);
+    if (facts.missing_on_host > 0) {
+      const auto begin = std::chrono::steady_clock::now();
+      places.bring_home();
+      account.brought_home(seconds_since(begin));
+    }
+    return verdict;
   } catch (const std::exception& e) {
     give_up(e.what());
     return Verdict::failed;
@@ -144,23 +172,8 @@ void carry_out(const Call& call, const Routines& routines) {
   Facts facts;
   Verdict verdict = first_verdict(call, facts);
   if (verdict == Verdict::on_device) {
-    verdict = Verdict::failed;
-    try {
-      Places places(call);
-      verdict = verdict_of(places, facts);
-      if (verdict == Verdict::on_device) {
-        verdict = compute_on_device(places, call, routines, facts.asked);
-        if (verdict == Verdict::process_forks && forks_end_within(host_seconds(call))) {
-          verdict = compute_on_device(places, call, routines, facts.asked);
-        }
-      } else if (facts.missing_on_host > 0) {
-        const auto begin = std::chrono::steady_clock::now();
-        places.bring_home();
-        account.brought_home(seconds_since(begin));
-      }
-    } catch (const std::exception& e) {
-      give_up(e.what());
-    }
+    verdict = try_device(call, routines, facts);
+    if (verdict == Verdict::process_forks && forks_end_within(host_seconds(call))) verdict = try_device(call, routines, facts);
   }
   count(*call.routine, verdict);
   uncancelled.reset();

@@ -106,4 +106,12 @@ Plan decide(const Facts& f, const Rates& r) noexcept {
   return plan;
 }
 
+Facts at_worst(Facts facts, std::uint64_t read_bytes, std::uint64_t result_bytes) noexcept {
+  facts.missing_on_device = read_bytes;
+  facts.missing_on_host = 0;
+  facts.result_bytes = result_bytes;
+  facts.results_went_home = true;
+  return facts;
+}
+
 }  // namespace semcache::blas

@@ -101,4 +101,8 @@ class Account {
 /// Decides by work, by the bytes that are missing on either side, and by where the result was used last.
 [[nodiscard]] Plan decide(const Facts& facts, const Rates& rates = {}) noexcept;
 
+/// Returns the facts of a call as they are least in favour of the device: it lacks all bytes that the call reads, and the host lacks none, and reads
+/// all results at once. If `decide` prefers the device then, it does so wherever the operands are, and the call pays no rent.
+[[nodiscard]] Facts at_worst(Facts facts, std::uint64_t read_bytes, std::uint64_t result_bytes) noexcept;
+
 }  // namespace semcache::blas

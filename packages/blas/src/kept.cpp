@@ -113,6 +113,7 @@ void* get(std::size_t bytes, std::size_t alignment) noexcept {
     return nullptr;
   }
   block.written_by_device = false;
+  block.asked = bytes;
   if (!blocks::note(block)) {
     end(block);
     return nullptr;

@@ -63,6 +63,27 @@ runtime::LibraryUse use_of(const Operand& o, const void* at) noexcept {
   return {at, o.span(), o.mode == Access::read ? Access::read : Access::read_write};
 }
 
+constexpr std::uint32_t device = 0;
+
+/// What the device's routine gets, and what it uses there.
+struct Uses {
+  std::array<const void*, most_operands> at{};  ///< nullptr: the operand is empty
+  std::array<runtime::LibraryUse, most_operands> of;
+  std::size_t count = 0;
+  void add(std::size_t operand, const void* first, const runtime::LibraryUse& use) noexcept {
+    at[operand] = first;
+    of[count++] = use;
+  }
+};
+
+void launch(const Routines& routines, const runtime::Stream& stream, const Uses& uses) {
+  const base::AtEnd noted([] { tasks::note_submitted(); });
+  const runtime::Launch launch(stream.queue, uses.of.data(), uses.count);
+  const runtime::OnDevice on(device);
+  if (runtime::devices_are_emulated()) routines.on_emulated(stream, uses.at.data());
+  else routines.on_gpu(stream, uses.at.data());
+}
+
 /// Returns the calling thread's lane of the device: threads get them in turn. So calls of several threads can overlap on the device. What they have in
 /// common of their operands orders them, whatever their lanes are; the calls of one thread are in order.
 runtime::Stream lane_of_this_thread(std::uint32_t device) {
@@ -110,7 +131,6 @@ void Places::add_to(Facts& facts) const {
     const bool adopted = blocks_[i] && device_runs() && blocks_[i]->adopted_in == runtime::epoch();
     std::uint64_t on_device = 0;
     if (adopted) try {
-      const syscalls::Undisturbed undisturbed;
       const bool hull = o.is_scattered();
       for (const runtime::HeldBytes& h : runtime::holders(o.address, hull ? o.span() : o.width(), hull ? 1 : o.columns, o.pitch())) {
         on_device += h.where.size();
@@ -130,7 +150,6 @@ void Places::add_to(Facts& facts) const {
 }
 
 void Places::bring_home() const noexcept {
-  const syscalls::Undisturbed undisturbed;
   for (std::size_t i = 0; i < call_.count; ++i) {
     const Operand& o = call_.operands[i];
     in_place::Range range;
@@ -146,7 +165,10 @@ void Places::bring_home() const noexcept {
 }
 
 std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const noexcept {
-  if (blocks_[i]) return {blocks_[i]->address, blocks_[i]->bytes};
+  if (const std::optional<blocks::Block>& block = blocks_[i]) {
+    const bool asked_for = call_.operands[i].end() - reinterpret_cast<std::uintptr_t>(block->address) <= block->asked;
+    return {block->address, asked_for ? block->asked : block->bytes};
+  }
   in_place::Range range;
   (void)in_place::find(call_.operands[i], range);
   const std::size_t page = blocks::page_bytes();
@@ -164,7 +186,7 @@ Places::How Places::adopt(std::size_t i, Known known) const {
   return in_place::adopt(call_.operands[i]) && runtime::notices_host_accesses(whole_page_of(call_.operands[i])) ? How::in_place : How::sent;
 }
 
-bool Places::are_adopted(const std::array<How, most_operands>& how) const noexcept {
+bool Places::are_adopted(const Hows& how) const noexcept {
   std::array<const std::byte*, most_operands> in_blocks;
   std::size_t count = 0;
   for (std::size_t i = 0; i < call_.count; ++i) {
@@ -176,8 +198,7 @@ bool Places::are_adopted(const std::array<How, most_operands>& how) const noexce
 }
 
 Verdict Places::compute(const Routines& routines) {
-  constexpr std::uint32_t device = 0;
-  std::array<How, most_operands> how{};
+  Hows how{};
   std::optional<DeviceUse> use;
   // What is adopted may be released by another thread before this one uses it: at most a few times, or it is sent.
   constexpr int most_tries = 3;
@@ -188,6 +209,42 @@ Verdict Places::compute(const Routines& routines) {
     use.emplace();
     if (process_forks()) return Verdict::process_forks;  // since a moment ago
   }
+  bool in_blocks = true;
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    const Operand& o = call_.operands[i];
+    in_blocks = in_blocks && (o.empty() || (how[i] == How::block && o.form == nullptr));
+  }
+  const bool fits = fit_together(call_, device);
+  const Verdict verdict = in_blocks && fits ? compute_in_blocks(routines) : compute_anywhere(routines, how, fits);
+  if (verdict == Verdict::no_memory) return verdict;
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    if (!writes(call_.operands[i].mode) || call_.operands[i].empty() || how[i] != How::block) continue;
+    if (!blocks_[i]->written_by_device) blocks::was_written(blocks_[i]->address);
+  }
+  return verdict;
+}
+
+Verdict Places::compute_in_blocks(const Routines& routines) const {
+  std::array<runtime::Tile::Part, most_operands> blocks;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    if (call_.operands[i].empty()) continue;
+    const auto [whole, bytes] = datum_of(i);
+    blocks[count++] = {whole, bytes};
+  }
+  const runtime::Tiles tiles(blocks.data(), count, device);
+  Uses uses;
+  for (std::size_t i = 0; i < call_.count; ++i) {
+    const Operand& o = call_.operands[i];
+    if (o.empty()) continue;
+    const auto* const first = static_cast<const std::byte*>(tiles[uses.count].data()) + (static_cast<const std::byte*>(o.address) - blocks_[i]->address);
+    uses.add(i, first, use_of(o, first));
+  }
+  launch(routines, lane_of_this_thread(device), uses);
+  return Verdict::on_device;
+}
+
+Verdict Places::compute_anywhere(const Routines& routines, const Hows& how, bool fits) const {
   // Operands in place may share their first and last page with other data: device arrays stand for them then.
   std::array<tasks::Matrix, most_operands> matrices;
   std::vector<linalg::OperandUse> in_adopted;
@@ -206,10 +263,7 @@ Verdict Places::compute(const Routines& routines) {
   std::array<std::unique_ptr<Sent>, most_operands> sent;
   std::array<std::unique_ptr<Formed>, most_operands> formed;
   const runtime::Stream stream = lane_of_this_thread(device);
-  std::array<runtime::LibraryUse, most_operands> uses;
-  std::size_t use_count = 0;
-  std::array<const void*, most_operands> at{};
-  const bool in_pieces = !fit_together(call_, device);
+  Uses uses;
   for (std::size_t i = 0; i < call_.count; ++i) {
     const Operand& o = call_.operands[i];
     if (o.empty()) continue;
@@ -219,32 +273,26 @@ Verdict Places::compute(const Routines& routines) {
       if (o.mode != Access::overwrite) sent[i]->send();
       first = sent[i]->at();
       matrices[i].data = first;
-    } else if (first == o.address && !in_pieces) {
+    } else if (first == o.address && fits) {
       const auto [whole, bytes] = datum_of(i);
-      tiles[i].emplace(whole, bytes, 1, 0, device);
+      tiles[i].emplace(runtime::Tile::Part{whole, bytes}, device);
       first = static_cast<const std::byte*>(tiles[i]->data()) + (first - whole);
     }
-    at[i] = first;
     if (o.form != nullptr) {
       formed[i] = std::make_unique<Formed>(o, stream, first, sent[i] != nullptr ? first : matrices[i].data);
-      at[i] = formed[i]->at();
-      uses[use_count++] = formed[i]->use();
+      uses.add(i, formed[i]->at(), formed[i]->use());
     } else {
-      uses[use_count++] = use_of(o, first);
+      uses.add(i, first, use_of(o, first));
     }
   }
   std::size_t pieces = 0;
-  if (in_pieces) try {
+  if (!fits) try {
     if (!compute_in_pieces(call_, routines, matrices, device, pieces)) return Verdict::no_memory;
   } catch (const std::exception& e) {
     if (pieces > 0) refuse_added_twice(e.what());
     throw;
   } else {
-    const base::AtEnd noted([] { tasks::note_submitted(); });
-    const runtime::Launch launch(stream.queue, uses.data(), use_count);
-    const runtime::OnDevice on(device);
-    if (runtime::devices_are_emulated()) routines.on_emulated(stream, at.data());
-    else routines.on_gpu(stream, at.data());
+    launch(routines, stream, uses);
   }
   try {
     for (const std::unique_ptr<Formed>& f : formed) {
@@ -258,11 +306,7 @@ Verdict Places::compute(const Routines& routines) {
     refuse_added_twice(e.what());
     throw;
   }
-  for (std::size_t i = 0; i < call_.count; ++i) {
-    if (!writes(call_.operands[i].mode) || call_.operands[i].empty() || how[i] != How::block) continue;
-    if (!blocks_[i]->written_by_device) blocks::was_written(blocks_[i]->address);
-  }
-  return in_pieces ? Verdict::in_pieces : Verdict::on_device;
+  return fits ? Verdict::on_device : Verdict::in_pieces;
 }
 
 void Places::refuse_added_twice(const char* why) const {

@@ -67,8 +67,8 @@ void Adoption::adopt(std::byte* address, std::uint64_t bytes, const char* given_
       return;
     }
     Arrays::NewMemory m = arrays_.new_adopted(label.c_str(), body, pages.size());
-    m->edge_before = static_cast<std::uint32_t>(body - address);
-    m->edge_behind = static_cast<std::uint32_t>(address + bytes - (body + pages.size()));
+    m->edge_before = static_cast<std::uint16_t>(body - address);
+    m->edge_behind = static_cast<std::uint16_t>(address + bytes - (body + pages.size()));
     m->datum = s_.directory.add_datum(m->bytes);
     arrays_.bind(*m, s_.directory.add_slot(m->datum, host_space));
     s_.directory.write(m->slot, m->all());

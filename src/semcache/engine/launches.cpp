@@ -40,9 +40,11 @@ bool Launches::ready_for_task(QueueIndex queue, const Operand& operand) const no
   if ((m.flags.load() & (need | Memory::used_in_part)) != need) return false;
   if (!m.part || m.derived || m.space != device_space(s_.queues->device_of(queue))) return false;
   const Mode mode = mode_of(operand.writable);
-  if (!s_.unknown_use_over(m, s_.last_conflict(m, unknown_queue, mode))) return false;
+  // An unknown launch that begins from now on finds this launch's pins.
+  const Memory* const all = s_.in_everything(m) ? &s_.everything(m) : nullptr;
+  if (!s_.unknown_use_over(m, s_.last_conflict(m, all, unknown_queue, mode))) return false;
   for (QueueIndex q = 1, end = s_.queues->count(); q < end; ++q) {
-    const std::uint64_t at = s_.last_conflict(m, q, mode);
+    const std::uint64_t at = s_.last_conflict(m, all, q, mode);
     if (at != 0 && !s_.queues->done(q, at) && !s_.queues->ordered(queue, q, at)) return false;
   }
   return true;

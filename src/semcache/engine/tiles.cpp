@@ -20,16 +20,17 @@ bool holds(const Memory& tile, const Region& where, std::uint64_t unit) noexcept
 }  // namespace
 
 Tiles::Tile* Tiles::find(std::uint32_t device, List& list, const Region& where, std::uint64_t unit) const noexcept {
-  const std::uint64_t least_large = s_.devices.at(device)->memory->budget_bytes() / 16;
-  const auto is_far_larger = [&](const Memory& tile) { return tile.bytes > least_large && tile.bytes / 2 > where.size(); };
+  const auto least_large = [&] { return s_.devices.at(device)->memory->budget_bytes() / 16; };
+  const auto is_far_larger = [&](const Memory& tile) { return tile.bytes / 2 > where.size() && tile.bytes > least_large(); };
   // Of the tiles that are a little larger the largest is taken, otherwise the smallest.
   const auto worth = [&](const Memory& tile) {
     const auto bytes = static_cast<std::int64_t>(tile.bytes);
-    return tile.bytes <= where.size() + least_large ? bytes : -bytes;
+    return tile.bytes <= where.size() + least_large() ? bytes : -bytes;
   };
   Tile* best = nullptr;
-  const auto end = list.tiles.upper_bound(where.begin);
-  for (auto at = list.tiles.lower_bound(where.begin - std::min(where.begin, list.longest)); at != end; ++at) {
+  const bool few = list.tiles.size() <= 4;  // as many as a search would look at
+  auto at = few ? list.tiles.begin() : list.tiles.lower_bound(where.begin - std::min(where.begin, list.longest));
+  for (; at != list.tiles.end() && at->first <= where.begin; ++at) {
     const Memory& tile = *at->second.memory;
     if (tile.space != device_space(device) || !holds(tile, where, unit) || is_far_larger(tile)) continue;
     if (best == nullptr || worth(tile) > worth(*best->memory)) best = &at->second;
@@ -37,25 +38,46 @@ Tiles::Tile* Tiles::find(std::uint32_t device, List& list, const Region& where, 
   return best;
 }
 
+Memory* Tiles::use(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit) noexcept {
+  const auto found = array.live && array.datum.valid() ? of_datum_.find(array.datum.value) : of_datum_.end();
+  Tile* const tile = found == of_datum_.end() ? nullptr : find(device, found->second, where, unit);
+  if (tile == nullptr) return nullptr;
+  tile->memory->tile_users.fetch_add(1, std::memory_order_relaxed);
+  tile->used = ++uses_;
+  return tile->memory;
+}
+
 Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit) {
-  {
-    const Look look(transactions_);
-    const auto found = array.live && array.datum.valid() ? of_datum_.find(array.datum.value) : of_datum_.end();
-    if (Tile* const tile = found == of_datum_.end() ? nullptr : find(device, found->second, where, unit)) {
-      if (tile->users++ == 0) --found->second.unused;
-      tile->used = ++uses_;
-      return *tile->memory;
+  Wanted wanted{&array, where, unit, nullptr};
+  acquire(device, &wanted, 1);
+  return *wanted.tile;
+}
+
+void Tiles::acquire(std::uint32_t device, Wanted* wanted, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    {
+      const Look look(transactions_);
+      while (i < count && (wanted[i].tile = use(device, *wanted[i].array, wanted[i].where, wanted[i].unit)) != nullptr) ++i;
+    }
+    if (i == count) return;
+    try {
+      wanted[i].tile = &make(device, *wanted[i].array, wanted[i].where);
+    } catch (...) {
+      while (i > 0) release(*wanted[--i].tile);
+      throw;
     }
   }
+}
+
+Memory& Tiles::make(std::uint32_t device, const Memory& array, const Region& where) {
   // Another thread may make the same tile meanwhile. Then there are two, and the content is right in both.
   Memory* const made = lifetimes_.allocate_part(device, array, where);
   try {
     const Transaction t(transactions_);
-    left_.reserve(count_ + 1);
     List& list = of_datum_[made->datum.value];
-    list.tiles.insert({made->all().begin, {made, ++uses_, 1}});
+    list.tiles.insert({made->all().begin, {made, ++uses_}});
     list.longest = std::max(list.longest, made->all().size());
-    ++count_;
+    made->tile_users.store(1, std::memory_order_relaxed);
     any_.store(true);
     shorten(list, most_idle);
   } catch (...) {
@@ -66,25 +88,15 @@ Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& 
 }
 
 void Tiles::release(Memory& tile) noexcept {
-  {
-    const Look look(transactions_);
-    const auto left = std::find(left_.begin(), left_.end(), &tile);
-    if (left == left_.end()) {
-      List& list = of_datum_.at(tile.datum.value);
-      auto at = list.tiles.lower_bound(tile.all().begin);
-      while (at->second.memory != &tile) ++at;
-      if (--at->second.users == 0) ++list.unused;
-      return;
-    }
-    left_.erase(left);
-    --count_;
-  }
-  lifetimes_.deallocate(&tile);
+  // The last user frees a tile whose array has been freed. Any other tile may go from here on.
+  if (tile.tile_users.fetch_sub(1, std::memory_order_acq_rel) == (Memory::tile_has_left | 1)) lifetimes_.deallocate(&tile);
 }
 
 void Tiles::shorten(List& list, std::size_t most) noexcept {
-  if (list.unused <= most) return;
-  const auto idle = [&](const Tile& tile) { return tile.users == 0 && !s_.pinned(*tile.memory); };
+  // A look at each tile takes time where thousands are in use, so there not each new one causes it.
+  if (list.tiles.size() <= most || (most > 0 && ++list.made_since_look < list.tiles.size() / 1024)) return;
+  list.made_since_look = 0;
+  const auto idle = [&](const Tile& tile) { return tile.memory->tile_users.load(std::memory_order_acquire) == 0 && !s_.pinned(*tile.memory); };
   const auto idle_since = [&](std::uint64_t use) {
     const auto is_one = [&](const auto& entry) { return entry.second.used <= use && idle(entry.second); };
     return static_cast<std::size_t>(std::count_if(list.tiles.begin(), list.tiles.end(), is_one));
@@ -107,8 +119,6 @@ void Tiles::shorten(List& list, std::size_t most) noexcept {
     }
     Memory& unused = *at->second.memory;
     at = list.tiles.erase(at);
-    --list.unused;
-    --count_;
     lifetimes_.abandon(unused);
   }
 }
@@ -135,15 +145,12 @@ Memory* Tiles::leave_once(Memory& array) noexcept {
   }
   List& list = found->second;
   shorten(list, 0);
-  const auto pinned = std::find_if(list.tiles.begin(), list.tiles.end(), [](const auto& entry) { return entry.second.users == 0; });
-  if (pinned != list.tiles.end()) {
-    Memory* const tile = pinned->second.memory;
-    list.tiles.erase(pinned);
-    --list.unused;
-    --count_;
-    return tile;
+  while (!list.tiles.empty()) {
+    Memory* const tile = list.tiles.begin()->second.memory;
+    list.tiles.erase(list.tiles.begin());
+    // One that is in use goes when its last use ends.
+    if (tile->tile_users.fetch_or(Memory::tile_has_left, std::memory_order_acq_rel) == 0) return tile;
   }
-  for (const auto& [begin, tile] : list.tiles) left_.push_back(tile.memory);  // in use: they go when their use ends
   of_datum_.erase(found);
   return nullptr;
 }

@@ -19,7 +19,7 @@ class Tiles : Parts {
  public:
   explicit Tiles(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// So many tiles of an array stay that nobody uses; then those leave that were used longest ago.
+  /// So many tiles of an array stay that nobody uses, and a thousandth of those in use; then those leave that were used longest ago.
   static constexpr std::size_t most_idle = 256;
 
   /// Finds a tile of the array on the device in which `where` lies as a rectangle, or makes one of exactly these bytes. The caller uses it
@@ -30,7 +30,16 @@ class Tiles : Parts {
   /// @param unit  bytes of an element: the columns of a tile begin a whole number of elements apart
   /// @throws UsageError, OutOfMemory, std::bad_alloc  as `Lifetimes::allocate_part`
   Memory& acquire(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit = 1);
-  /// Ends a use. The tile stays.
+  /// What a caller asks for, and the tile that it gets.
+  struct Wanted {
+    const Memory* array;
+    Region where;
+    std::uint64_t unit;
+    Memory* tile;
+  };
+  /// The same for several, which takes the lock once where all tiles are there. If it throws, none is in use.
+  void acquire(std::uint32_t device, Wanted* wanted, std::size_t count);
+  /// Ends a use. The tile stays, unless its array has been freed. Takes no lock then.
   void release(Memory& tile) noexcept;
   /// Frees the tiles of an array that is about to be freed, unless it is one side of two. Costs no lock where there are no tiles.
   void leave(Memory& array) noexcept;
@@ -41,24 +50,25 @@ class Tiles : Parts {
   struct Tile {
     Memory* memory;
     std::uint64_t used;  ///< the number of the last use among all
-    std::uint32_t users;
   };
   /// The tiles of an array, on all devices.
   struct List {
     base::MultiMap<std::uint64_t, Tile> tiles;  ///< by their first position
     std::uint64_t longest = 0;                  ///< of them, from the first to the last position
-    std::size_t unused = 0;                     ///< how many have no users
+    std::size_t made_since_look = 0;            ///< since `shorten` has looked at all
   };
   /// Returns the tile of the list that `acquire` takes; nullptr if there is none.
   [[nodiscard]] Tile* find(std::uint32_t device, List& list, const Region& where, std::uint64_t unit) const noexcept;
-  /// The next step of `leave`. @return a tile that a launch still uses, and nobody else, to be freed; nullptr: all is done
+  /// Begins a use of a tile that is there. To be called with the lock. @return nullptr if there is none
+  Memory* use(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit) noexcept;
+  /// Makes a tile, and begins a use of it.
+  Memory& make(std::uint32_t device, const Memory& array, const Region& where);
+  /// The next step of `leave`. @return a tile that nobody uses, but perhaps a launch, to be freed; nullptr: all is done
   Memory* leave_once(Memory& array) noexcept;
   /// Gives up idle tiles of the list, those that were used longest ago first, until at most `most` are idle.
   void shorten(List& list, std::size_t most) noexcept;
 
   std::unordered_map<std::uint32_t, List> of_datum_;
-  base::Vector<Memory*> left_;  ///< tiles in use whose array has been freed; there is room for all
-  std::size_t count_ = 0;      ///< of all tiles
   std::uint64_t uses_ = 0;
   std::atomic<bool> any_{false};  ///< there is, or has been, a tile
 };

@@ -125,12 +125,15 @@ struct alignas(64) Memory {
   bool leaving = false;  ///< a side of an array that is about to be freed: its tiles need not stay for it
   // Host memory only:
   bool locks_fail = false;        ///< page-locking failed when it was tried last
-  std::uint32_t edge_before = 0;  ///< an adopted body: the bytes of the range in front of it, less than a page
-  std::uint32_t edge_behind = 0;  ///< the same behind it
+  std::uint16_t edge_before = 0;  ///< an adopted body: the bytes of the range in front of it, less than a page
+  std::uint16_t edge_behind = 0;  ///< the same behind it
   bool open = false;              ///< never protected, so copies happen at the call
   bool announced = false;         ///< never protected, because the program promised to announce every access, or nobody would notice any
   bool promised = false;          ///< the program did promise that
   bool lock_refused = false;      ///< page-locking failed; it is tried again after pages close or the host announces a use
+  static constexpr std::uint32_t tile_has_left = std::uint32_t{1} << 31;
+  /// Of a tile, which is memory of a device, where bytes are free: how many calls use it, and `tile_has_left` once its array has been freed.
+  std::atomic<std::uint32_t> tile_users{0};
   std::uint64_t sent_ahead = 0;   ///< so many bytes were transferred by `forecast`, and the host has not asked for them since
   /// An announced use of the device memory, with the values of `recently` and of the engine's `State::links` after it. The
   /// announcement holds as long as both values are the same, and no launch that may use any array has begun since.

@@ -145,44 +145,67 @@ ArrayPart::ArrayPart(const void* first, std::size_t bytes, std::size_t columns, 
 HostPart::HostPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch)
     : PlacedPart(new_host_part(first, bytes, columns, pitch)) {}
 
-Tile::Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device, std::size_t unit) : epoch_(0) {
+/// Finds the array that a tile stands for, and the part's position there.
+static Located locate_part(Runtime& r, const Tile::Part& part) {
+  const std::uint64_t bytes = Region(0, part.bytes, part.columns, part.pitch).end();
+  if (Memory* const m = array_at(r, part.first)) {
+    const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(part.first) - m->address);
+    if (bytes <= m->bytes - position) return {m, position};
+  }
+  if (InAdopted edges; find_adopted(r, part.first, bytes, edges)) {
+    throw UsageError("an operand of " + std::to_string(bytes) + " bytes at " + base::text_of(part.first) + " is in adopted memory, but not in whole "
+                     "pages of it, so its ends are not tracked. Adopt memory that begins and ends at a page (aligned_alloc(4096, ...))");
+  }
+  return locate(r, part.first, bytes);
+}
+
+void Tile::acquire(const Part* parts, std::size_t count, std::uint32_t device, Tile* tiles) {
+  SEMCACHE_EXPECTS(count <= Tiles::most, "a call uses " + std::to_string(count) + " tiles, and " + std::to_string(Tiles::most) + " are possible");
   const Call call;
   Runtime& r = runtime();
   expect_device(r, device);
-  epoch_ = epoch();
-  const Region whole(0, bytes, columns, pitch);
-  Located at{array_at(r, first), 0};
-  if (at.memory != nullptr) at.position = static_cast<std::uint64_t>(static_cast<const std::byte*>(first) - at.memory->address);
-  const bool is_inside = at.memory != nullptr && whole.end() <= at.memory->bytes - at.position;
-  if (InAdopted edges; !is_inside && find_adopted(r, first, whole.end(), edges)) {
-    throw UsageError("an operand of " + std::to_string(whole.end()) + " bytes at " + base::text_of(first) + " is in adopted memory, but not in whole "
-                     "pages of it, so its ends are not tracked. Adopt memory that begins and ends at a page (aligned_alloc(4096, ...))");
+  engine::Tiles::Wanted wanted[Tiles::most];
+  std::size_t of[Tiles::most];
+  std::size_t wanted_count = 0;
+  const std::uint64_t budget = r.engine->state().devices[device]->memory->budget_bytes();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Part& part = parts[i];
+    const Located at = locate_part(r, part);
+    const Region where(at.position, part.bytes, part.columns, part.pitch);
+    if (at.memory->space == device_space(device) && at.memory->bytes <= budget) {
+      tiles[i].data_ = at.memory->address + at.position;
+      tiles[i].pitch_ = part.columns > 1 ? part.pitch : part.bytes;
+    } else {
+      of[wanted_count] = i;
+      wanted[wanted_count++] = {at.memory, where, part.unit, nullptr};
+    }
   }
-  if (!is_inside) at = locate(r, first, whole.end());
-  const engine::State& s = r.engine->state();
-  const bool lies_there = at.memory->space == device_space(device) && at.memory->bytes <= s.devices[device]->memory->budget_bytes();
-  if (lies_there) {
-    data_ = at.memory->address + at.position;
-    pitch_ = columns > 1 ? pitch : bytes;
-    return;
+  r.engine->tiles.acquire(device, wanted, wanted_count);
+  for (std::size_t w = 0; w < wanted_count; ++w) {
+    const Part& part = parts[of[w]];
+    const Region& where = wanted[w].where;
+    Memory* const memory = wanted[w].tile;
+    const Region in_tile = memory::in_memory(*memory, Region::apart(where.begin, part.bytes, part.columns, part.pitch));
+    const Region& all = memory->layout;
+    Tile& tile = tiles[of[w]];
+    tile.memory_ = memory;
+    tile.epoch_ = epoch();
+    tile.data_ = memory->address + in_tile.begin;
+    // Columns that are one range lie in one column of the tile, as near to each other as in the array.
+    tile.pitch_ = part.columns == 1 ? part.bytes : all.is_range() || where.is_range() ? part.pitch : part.pitch / all.pitch * all.width;
   }
-  const Region where(at.position, bytes, columns, pitch);
-  memory_ = &r.engine->tiles.acquire(device, *at.memory, where, unit);
-  const Region in_tile = memory::in_memory(*memory_, Region::apart(at.position, bytes, columns, pitch));
-  data_ = memory_->address + in_tile.begin;
-  const Region& all = memory_->layout;
-  // Columns that are one range lie in one column of the tile, as near to each other as in the array.
-  pitch_ = columns == 1 ? bytes : all.is_range() || where.is_range() ? pitch : pitch / all.pitch * all.width;
+}
+
+void Tile::release(Tile* tiles, std::size_t count) noexcept {
+  const Call call;
+  Runtime* const r = running();
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory* const memory = std::exchange(tiles[i].memory_, nullptr);
+    if (r != nullptr && memory != nullptr && tiles[i].epoch_ == epoch()) r->engine->tiles.release(*memory);
+  }
 }
 
 Tile::Tile(Tile&& other) noexcept : data_(other.data_), pitch_(other.pitch_), memory_(std::exchange(other.memory_, nullptr)), epoch_(other.epoch_) {}
-
-Tile::~Tile() {
-  const Call call;
-  Runtime* const r = memory_ != nullptr ? running() : nullptr;
-  if (r == nullptr || epoch_ != epoch()) return;
-  r->engine->tiles.release(*memory_);
-}
 
 DerivedValue::DerivedValue(const char* function, const void* parameters, std::size_t parameter_bytes, const Input* inputs, std::size_t count,
                            std::size_t bytes, std::uint32_t device) {

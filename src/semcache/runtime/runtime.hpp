@@ -396,24 +396,50 @@ class SEMCACHE_API ArrayPart : public PlacedPart {
 /// runtime ends. Threads: any, one at a time for each object.
 class SEMCACHE_API Tile : base::Uncopied {
  public:
-  /// @param first  first byte of the part, in an array of any device or of the host
-  /// @param bytes  of a column  @param pitch  bytes from one column of the array to the next; not used where there is one column
-  /// @param unit  bytes of an element; `pitch()` is a multiple of it if `pitch` is
+  /// A part of an array of any device or of the host.
+  struct Part {
+    const void* first;  ///< its first byte
+    std::size_t bytes;  ///< of a column
+    std::size_t columns = 1;
+    std::size_t pitch = 0;  ///< bytes from one column of the array to the next; not used where there is one column
+    std::size_t unit = 1;   ///< bytes of an element; the tile's pitch is a multiple of it if that of the array is
+  };
   /// @throws UsageError  as ArrayPart; or a part of adopted memory does not lie in whole pages that are adopted
   /// @throws OutOfMemory  as ArrayPart
-  Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device, std::size_t unit = 1);
+  Tile(const Part& part, std::uint32_t device) { acquire(&part, 1, device, this); }
   Tile(Tile&& other) noexcept;
-  ~Tile();
+  ~Tile() {
+    if (memory_ != nullptr) release(this, 1);
+  }
   /// Returns the first byte of the part on the device.
   [[nodiscard]] void* data() const noexcept { return data_; }
   /// Returns the bytes from one column of the part to the next on the device.
   [[nodiscard]] std::size_t pitch() const noexcept { return pitch_; }
 
  private:
+  friend class Tiles;
+  Tile() noexcept = default;
+  static void acquire(const Part* parts, std::size_t count, std::uint32_t device, Tile* tiles);
+  static void release(Tile* tiles, std::size_t count) noexcept;
   void* data_ = nullptr;
   std::size_t pitch_ = 0;
-  engine::Memory* memory_ = nullptr;  ///< nullptr: the array itself
-  std::uint64_t epoch_;
+  engine::Memory* memory_ = nullptr;  ///< nullptr: the array itself, or none
+  std::uint64_t epoch_ = 0;
+};
+
+/// The tiles of all operands of a call, which together take little longer than one of them.
+/// Lifetime and threads as for Tile.
+class SEMCACHE_API Tiles : base::Uncopied {
+ public:
+  static constexpr std::size_t most = 8;
+  /// @throws UsageError, OutOfMemory  as Tile; or there are more than `most`
+  Tiles(const Tile::Part* parts, std::size_t count, std::uint32_t device) : count_(count) { Tile::acquire(parts, count, device, tiles_); }
+  ~Tiles() { Tile::release(tiles_, count_); }
+  [[nodiscard]] const Tile& operator[](std::size_t part) const noexcept { return tiles_[part]; }
+
+ private:
+  std::size_t count_;
+  Tile tiles_[most];
 };
 
 /// A value that a pure function makes of the content of arrays, kept in device memory: the row blocks of a sparse matrix' pattern, a packed

@@ -70,7 +70,7 @@ class Place {
  private:
   static runtime::Tile tile_of(const Matrix& m, const Rectangle& where, std::uint32_t device) {
     const Bytes b = bytes_of(m, where);
-    return {b.first, b.width, b.columns, b.pitch, device, m.element_bytes};
+    return {runtime::Tile::Part{b.first, b.width, b.columns, b.pitch, m.element_bytes}, device};
   }
   Rectangle where_;
   runtime::Tile tile_;
