@@ -366,7 +366,8 @@ def processes(c):
 ATTACKS = """io_while_computing mappings_while_computing fork_with_handlers fork_waits_for_threads forks_in_handlers forks_in_signal_handlers fork_while_starting handlers_of_all_kinds blocked_signals
 mappings_that_fail mappings_change pooled_stacks modules_come_and_go cancelled_threads late_calls end_while_computing reading_handler guard_pages
 everything_at_once vforked_child unseen_ends small_stacks very_many_matrices clock_handlers waiting_constructor
-stack_while_adopted waits_with_masks alternate_stacks unblocking_handler masks_beside_results""".split()
+stack_while_adopted waits_with_masks alternate_stacks unblocking_handler masks_beside_results
+stops_all_threads""".split()
 
 
 def attacks(c):

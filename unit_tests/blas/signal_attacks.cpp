@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <thread>
@@ -364,6 +366,68 @@ void reading_handler() {
   touch_in_child("a handler that crashes");
 }
 
+sem_t answers;
+std::atomic<bool> stopped{false};
+
+/// A garbage collector stops all threads by signals, wherever they are, and goes on when each has answered: one that allocates and frees, and one
+/// that calls BLAS.
+void stops_all_threads() {
+  ::sem_init(&answers, 0, 0);
+  struct sigaction action {};
+  ::sigfillset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  action.sa_handler = [](int) {
+    const int error = errno;
+    sigset_t all_but_one;
+    ::sigfillset(&all_but_one);
+    ::sigdelset(&all_but_one, SIGUSR2);
+    ::sem_post(&answers);
+    while (stopped) ::sigsuspend(&all_but_one);
+    ::sem_post(&answers);
+    errno = error;
+  };
+  ::sigaction(SIGUSR1, &action, nullptr);
+  action.sa_handler = [](int) {};
+  ::sigaction(SIGUSR2, &action, nullptr);
+  std::atomic<bool> over{false};
+  std::thread threads[] = {std::thread([&] {
+                             while (!over) {
+                               void* volatile const block = std::malloc(bytes);
+                               std::free(block);
+                             }
+                           }),
+                           std::thread([&] {
+                             double *const a = matrix(1), *const b = matrix(2), *const c = matrix(3);
+                             while (!over) gemm('N', 'N', 300, 1, 300, 1, a, 300, b, 300, 0, c, 300);
+                           })};
+  const auto all_answer = [] {
+    timespec until{};
+    ::clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 20;
+    for (int i = 0; i < 2;) {
+      if (::sem_timedwait(&answers, &until) == 0) {
+        ++i;
+      } else if (errno != EINTR) {
+        static const char text[] = "a thread does not answer\n";  // not by printf, which allocates
+        ::_exit(::write(STDOUT_FILENO, text, sizeof text - 1) > 0 ? 1 : 2);
+      }
+    }
+  };
+  ::usleep(100000);  // the device starts
+  for (int i = 0; i < 4000; ++i) {
+    stopped = true;
+    for (std::thread& t : threads) ::pthread_kill(t.native_handle(), SIGUSR1);
+    all_answer();
+    stopped = false;
+    for (std::thread& t : threads) ::pthread_kill(t.native_handle(), SIGUSR2);
+    all_answer();
+    ::usleep(50);
+  }
+  over = true;
+  for (std::thread& t : threads) t.join();
+  std::printf("all answered\n");
+}
+
 }  // namespace
 
 const Programs signal_attacks = {
@@ -371,6 +435,7 @@ const Programs signal_attacks = {
     {"clock_handlers", &clock_handlers},
     {"handlers_of_all_kinds", &handlers_of_all_kinds},
     {"masks_beside_results", &masks_beside_results},
+    {"stops_all_threads", &stops_all_threads},
     {"reading_handler", &reading_handler},
     {"alternate_stacks", &alternate_stacks},
     {"unblocking_handler", &unblocking_handler},

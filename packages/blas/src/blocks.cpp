@@ -87,7 +87,11 @@ void* remap(Block block, std::size_t bytes) noexcept {
     errno = ENOMEM;
     return nullptr;
   }
-  note({static_cast<std::byte*>(at), rounded_up(bytes), bytes});
+  block.address = static_cast<std::byte*>(at);
+  block.bytes = rounded_up(bytes);
+  block.asked = bytes;
+  block.written_by_device = false;
+  note(block);
   return at;
 }
 
@@ -149,6 +153,11 @@ void was_released(const void* address) noexcept {
 void was_written(const void* address) noexcept {
   const RecordsLock lock(records_mutex);
   if (const auto found = records().find(number(address)); found != records().end()) found->second.written_by_device = true;
+}
+
+void is_used_beyond(const void* address) noexcept {
+  const RecordsLock lock(records_mutex);
+  if (const auto found = records().find(number(address)); found != records().end()) found->second.asked = found->second.bytes;
 }
 
 void is_stack(const std::byte* first, std::size_t bytes) noexcept {

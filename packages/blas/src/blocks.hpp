@@ -12,7 +12,7 @@ namespace semcache::blas::blocks {
 struct Block {
   std::byte* address = nullptr;
   std::size_t bytes = 0;             ///< whole pages
-  std::size_t asked = 0;             ///< so many bytes the program has asked for; mostly it uses no more
+  std::size_t asked = 0;             ///< so many bytes the program has asked for; all of the block once it has used more (`is_used_beyond`)
   std::uint64_t adopted_in = 0;      ///< the epoch of the runtime that has adopted it; 0: none
   bool noticed = false;              ///< the runtime that has adopted it notices accesses to it
   bool written_by_device = false;    ///< a call has written it on a device
@@ -54,6 +54,8 @@ bool was_adopted(const void* address, std::uint64_t epoch, bool noticed) noexcep
 void was_released(const void* address) noexcept;
 /// Notes that a call has written it on a device.
 void was_written(const void* address) noexcept;
+/// Notes that the program uses more of it than it had asked for. From now on all of it counts as asked for, so that there are two sizes at most.
+void is_used_beyond(const void* address) noexcept;
 /// Notes that a stack lies in the blocks that overlap these bytes.
 void is_stack(const std::byte* first, std::size_t bytes) noexcept;
 /// Notes that the program changes the mappings of the blocks that overlap these bytes.

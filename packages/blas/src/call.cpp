@@ -113,7 +113,7 @@ Verdict compute_on_device(Places& places, const Call& call, const Routines& rout
 
 /// Computes on the device if that pays. Otherwise brings home what the host lacks, and returns why.
 Verdict try_device(const Call& call, const Routines& routines, Facts facts) noexcept {
-  const syscalls::Undisturbed undisturbed;  // two system calls, which small calls on the host are spared
+  const Undisturbed undisturbed;  // two system calls, which small calls on the host are spared
   try {
     Places places(call);
     const Verdict verdict = verdict_of(call, places, facts);

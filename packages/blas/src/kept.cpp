@@ -113,7 +113,7 @@ void* get(std::size_t bytes, std::size_t alignment) noexcept {
     return nullptr;
   }
   block.written_by_device = false;
-  block.asked = bytes;
+  if (bytes > block.asked) block.asked = block.bytes;  // of tiles for each size that it serves there would be ever more
   if (!blocks::note(block)) {
     end(block);
     return nullptr;

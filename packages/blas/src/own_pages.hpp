@@ -2,11 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <new>
@@ -68,7 +70,45 @@ class RecordsMutex {
   std::mutex mutex_;
 };
 inline RecordsMutex records_mutex;
-using RecordsLock = std::lock_guard<RecordsMutex>;
+
+/// Has the lock of all records. Meanwhile no handler of the program interrupts this thread: a signal may stop it there for long, as garbage collectors do,
+/// and other threads wait for the lock with their signals blocked, so they could not be stopped.
+class RecordsLock {
+ public:
+  explicit RecordsLock(RecordsMutex& mutex) noexcept : mutex_(mutex) {
+    if (signals_blocked == 0) block(SIG_BLOCK, all_but_faults, &before_);
+    mutex_.lock();
+  }
+  ~RecordsLock() {
+    mutex_.unlock();
+    if (signals_blocked == 0) block(SIG_SETMASK, before_, nullptr);
+  }
+  RecordsLock(const RecordsLock&) = delete;
+  RecordsLock& operator=(const RecordsLock&) = delete;
+
+  /// While it lives, this thread's signals are blocked anyway.
+  struct Blocked {
+    Blocked() noexcept { ++signals_blocked; }
+    ~Blocked() { --signals_blocked; }
+    Blocked(const Blocked&) = delete;
+    Blocked& operator=(const Blocked&) = delete;
+  };
+
+ private:
+  using Signals = std::uint64_t;  // as the kernel has them
+  // Those of faults come as ever, and the C library's own two (cancellation, and setuid in another thread).
+  static constexpr Signals all_but_faults = [] {
+    Signals all = ~Signals{0};
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 32, 33}) all &= ~(Signals{1} << (signal - 1));
+    return all;
+  }();
+  static void block(int how, Signals signals, Signals* before) noexcept {
+    (void)::syscall(SYS_rt_sigprocmask, how, &signals, before, sizeof signals);
+  }
+  [[gnu::tls_model("initial-exec")]] static inline thread_local int signals_blocked = 0;
+  RecordsMutex& mutex_;
+  Signals before_ = 0;
+};
 
 /// Hands out the nodes of one map, from pages of their own. The records' lock is held.
 template <class T>

@@ -5,7 +5,6 @@
 #include "forms.hpp"
 #include "process.hpp"
 #include "stand_ins.hpp"
-#include "undisturbed.hpp"  // of packages/syscalls
 
 #include <semcache/base/error.hpp>
 #include <semcache/tasks/lanes.hpp>
@@ -122,6 +121,14 @@ Places::Places(const Call& call) noexcept : call_(call) {
     const bool stack = block.stack || (here >= begin && here < end);
     if (!stack && o.end() <= end) blocks_[i] = block;
   }
+  // Operands in one block have one tile.
+  for (std::size_t i = 0; i < call.count; ++i) {
+    if (!blocks_[i] || call.operands[i].end() <= reinterpret_cast<std::uintptr_t>(blocks_[i]->address) + blocks_[i]->asked) continue;
+    blocks::is_used_beyond(blocks_[i]->address);
+    for (std::optional<blocks::Block>& other : blocks_) {
+      if (other && other->address == blocks_[i]->address) other->asked = other->bytes;
+    }
+  }
 }
 
 void Places::add_to(Facts& facts) const {
@@ -165,10 +172,7 @@ void Places::bring_home() const noexcept {
 }
 
 std::pair<const std::byte*, std::size_t> Places::datum_of(std::size_t i) const noexcept {
-  if (const std::optional<blocks::Block>& block = blocks_[i]) {
-    const bool asked_for = call_.operands[i].end() - reinterpret_cast<std::uintptr_t>(block->address) <= block->asked;
-    return {block->address, asked_for ? block->asked : block->bytes};
-  }
+  if (blocks_[i]) return {blocks_[i]->address, blocks_[i]->asked};
   in_place::Range range;
   (void)in_place::find(call_.operands[i], range);
   const std::size_t page = blocks::page_bytes();

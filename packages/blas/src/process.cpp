@@ -6,7 +6,6 @@
 #include "interposed.hpp"
 #include "own_pages.hpp"
 #include "report.hpp"
-#include "undisturbed.hpp"  // of packages/syscalls
 
 #include <semcache/base/error.hpp>
 #include <semcache/device/device.hpp>
@@ -132,8 +131,8 @@ void wait_for_start() noexcept { const std::unique_lock<std::recursive_timed_mut
 /// Everything comes home before a fork, because the child has no device. It stays there until the fork is over, because no call uses the device.
 void bring_all_home() {
   if (is_child()) return;
+  const Undisturbed undisturbed;
   const Alone alone;
-  const syscalls::Undisturbed undisturbed;
   try {
     runtime::settle_and_open();
   } catch (const std::exception& e) {
@@ -273,7 +272,7 @@ bool device_is_there(Start how, Verdict& why_not) noexcept {
     return false;
   }
   if (how == Start::if_needed && state.load(std::memory_order_acquire) == Device::not_asked) {
-    const syscalls::Undisturbed undisturbed;
+    const Undisturbed undisturbed;
     const std::unique_lock<std::recursive_timed_mutex> lock(start_mutex, start_patience);
     if (!lock.owns_lock() || process_forks()) {
       why_not = lock.owns_lock() ? Verdict::process_forks : Verdict::not_started_yet;
@@ -303,7 +302,9 @@ Adoption::~Adoption() { adoptions.unlock(); }
 
 void wait_for_adoptions() noexcept {
   // Who is in a call that uses the device may be waited for by a thread that adopts.
-  if (device_runs() && !is_child() && here == Here::outside) const Adoption others;
+  if (!device_runs() || is_child() || here != Here::outside) return;
+  const Undisturbed undisturbed;
+  const Adoption others;
 }
 
 bool adopt(const blocks::Block& block) {
@@ -324,7 +325,7 @@ bool adopt(const blocks::Block& block) {
 
 bool release(std::byte* first, std::size_t bytes, Last content) noexcept {
   if (is_child() || device_count() == 0) return true;
-  const syscalls::Undisturbed undisturbed;
+  const Undisturbed undisturbed;
   try {
     const std::size_t page = blocks::page_bytes();
     const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;
@@ -348,7 +349,7 @@ bool is_adopted(const blocks::Block& block) noexcept {
 
 bool let_content_die(const blocks::Block& block) noexcept {
   if (!is_adopted(block)) return false;
-  const syscalls::Undisturbed undisturbed;
+  const Undisturbed undisturbed;
   try {
     access(block.address, block.bytes, Access::overwrite);
     return true;
@@ -360,6 +361,7 @@ bool let_content_die(const blocks::Block& block) noexcept {
 bool release_blocks_in(std::byte* first, std::size_t bytes) noexcept {
   blocks::Block block;
   if (!blocks::find_adopted_in(first, bytes, block)) return true;
+  const Undisturbed undisturbed;
   const Alone alone;
   while (blocks::find_adopted_in(first, bytes, block)) {
     if (!release(block, Last::comes_home)) return false;

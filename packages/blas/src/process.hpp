@@ -4,6 +4,8 @@
 
 #include "blocks.hpp"
 #include "decision.hpp"
+#include "own_pages.hpp"
+#include "undisturbed.hpp"  // of packages/syscalls
 
 #include <cstddef>
 
@@ -36,6 +38,13 @@ void give_up(const char* why) noexcept;
 /// Adopts a block, so that its content may be on the device. @return false if accesses to it would not be noticed
 /// @throws what runtime::adopt throws
 [[nodiscard]] bool adopt(const blocks::Block& block);
+/// Keeps the program's handlers and cancellation out of what this thread does for the device (`syscalls::Undisturbed`). Locks for which such threads wait are
+/// held in one only, because a thread that a signal has stopped would keep them.
+class Undisturbed {
+  syscalls::Undisturbed signals_;
+  RecordsLock::Blocked known_;
+};
+
 /// Held while anything is adopted: two calls may have the same operand, or overlapping ones.
 class Adoption {
  public:

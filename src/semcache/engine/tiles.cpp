@@ -94,7 +94,7 @@ void Tiles::release(Memory& tile) noexcept {
 
 void Tiles::shorten(List& list, std::size_t most) noexcept {
   // A look at each tile takes time where thousands are in use, so there not each new one causes it.
-  if (list.tiles.size() <= most || (most > 0 && ++list.made_since_look < list.tiles.size() / 1024)) return;
+  if (list.tiles.size() <= most || (most > 0 && ++list.made_since_look < (list.tiles.size() - most) / 64)) return;
   list.made_since_look = 0;
   const auto idle = [&](const Tile& tile) { return tile.memory->tile_users.load(std::memory_order_acquire) == 0 && !s_.pinned(*tile.memory); };
   const auto idle_since = [&](std::uint64_t use) {

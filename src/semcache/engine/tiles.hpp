@@ -19,7 +19,7 @@ class Tiles : Parts {
  public:
   explicit Tiles(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// So many tiles of an array stay that nobody uses, and a thousandth of those in use; then those leave that were used longest ago.
+  /// So many tiles of an array stay that nobody uses, and one for each 64 others; then those leave that were used longest ago.
   static constexpr std::size_t most_idle = 256;
 
   /// Finds a tile of the array on the device in which `where` lies as a rectangle, or makes one of exactly these bytes. The caller uses it
