@@ -121,7 +121,7 @@ listed(
 listed(
     "engine/tiles.cpp",
     ("a tile of another device is found", "find without device_space #1"),
-    ("a tile in use is freed", "shorten without users #1"),
+    ("a tile in use is freed", "shorten without tile_users #1"),
     ("an array that still has another side loses its tiles", "leave_once without part #1"))
 listed(
     "engine/hazards.cpp",
