@@ -126,12 +126,14 @@ void fork_ends() noexcept {
 }
 
 /// To be called when no further start can begin.
-void wait_for_start() noexcept { const std::unique_lock<std::recursive_timed_mutex> none_starts(start_mutex, start_patience); }
+void wait_for_start() noexcept {
+  const Undisturbed undisturbed;
+  const std::unique_lock<std::recursive_timed_mutex> none_starts(start_mutex, start_patience);
+}
 
 /// Everything comes home before a fork, because the child has no device. It stays there until the fork is over, because no call uses the device.
 void bring_all_home() {
   if (is_child()) return;
-  const Undisturbed undisturbed;
   const Alone alone;
   try {
     runtime::settle_and_open();
@@ -361,7 +363,6 @@ bool let_content_die(const blocks::Block& block) noexcept {
 bool release_blocks_in(std::byte* first, std::size_t bytes) noexcept {
   blocks::Block block;
   if (!blocks::find_adopted_in(first, bytes, block)) return true;
-  const Undisturbed undisturbed;
   const Alone alone;
   while (blocks::find_adopted_in(first, bytes, block)) {
     if (!release(block, Last::comes_home)) return false;

@@ -38,8 +38,8 @@ void give_up(const char* why) noexcept;
 /// Adopts a block, so that its content may be on the device. @return false if accesses to it would not be noticed
 /// @throws what runtime::adopt throws
 [[nodiscard]] bool adopt(const blocks::Block& block);
-/// Keeps the program's handlers and cancellation out of what this thread does for the device (`syscalls::Undisturbed`). Locks for which such threads wait are
-/// held in one only, because a thread that a signal has stopped would keep them.
+/// Keeps the program's handlers and cancellation out of what this thread does for the device (`syscalls::Undisturbed`). Locks for which such threads
+/// wait are held in one only, because a thread that a signal has stopped would keep them.
 class Undisturbed {
   syscalls::Undisturbed signals_;
   RecordsLock::Blocked known_;
@@ -81,8 +81,8 @@ class DeviceUse {
   bool mine_;
 };
 
-/// Waits for the calls that use the device, and keeps further ones out. A thread that is in such a call itself, as its signal handlers are, does
-/// not wait.
+/// Waits for the calls that use the device, and keeps further ones out; the program's handlers stay out, too (`Undisturbed`). A thread that is in such
+/// a call itself, as its signal handlers are, does not wait.
 class Alone {
  public:
   Alone() noexcept;
@@ -91,6 +91,7 @@ class Alone {
   Alone& operator=(const Alone&) = delete;
 
  private:
+  Undisturbed undisturbed_;
   bool mine_;
 };
 

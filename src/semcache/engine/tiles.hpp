@@ -19,7 +19,8 @@ class Tiles : Parts {
  public:
   explicit Tiles(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// So many tiles of an array stay that nobody uses, and one for each 64 others; then those leave that were used longest ago.
+  /// So many tiles of an array stay that nobody uses; then those leave that were used longest ago. Whether there are more is looked at when a tile is
+  /// made, and where there are many only when one more has been made for each 64 of them.
   static constexpr std::size_t most_idle = 256;
 
   /// Finds a tile of the array on the device in which `where` lies as a rectangle, or makes one of exactly these bytes. The caller uses it
