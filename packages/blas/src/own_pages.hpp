@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include "undisturbed.hpp"  // of packages/syscalls
+
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -71,8 +73,8 @@ class RecordsMutex {
 };
 inline RecordsMutex records_mutex;
 
-/// Has the lock of all records. Meanwhile no handler of the program interrupts this thread: a signal may stop it there for long, as garbage collectors do,
-/// and other threads wait for the lock with their signals blocked, so they could not be stopped.
+/// Has the lock of all records. Meanwhile no handler of the program interrupts this thread: a signal may stop it for long, as garbage collectors do, and
+/// other threads, which wait for the lock with their signals blocked, could not be stopped then.
 class RecordsLock {
  public:
   explicit RecordsLock(RecordsMutex& mutex) noexcept : mutex_(mutex) {
@@ -99,7 +101,8 @@ class RecordsLock {
   // Those of faults come as ever, and the C library's own two (cancellation, and setuid in another thread).
   static constexpr Signals all_but_faults = [] {
     Signals all = ~Signals{0};
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 32, 33}) all &= ~(Signals{1} << (signal - 1));
+    for (const int fault : syscalls::faults) all &= ~(Signals{1} << (fault - 1));
+    for (const int own : {32, 33}) all &= ~(Signals{1} << (own - 1));
     return all;
   }();
   static void block(int how, Signals signals, Signals* before) noexcept {

@@ -38,6 +38,7 @@ void give_up(const char* why) noexcept;
 /// Adopts a block, so that its content may be on the device. @return false if accesses to it would not be noticed
 /// @throws what runtime::adopt throws
 [[nodiscard]] bool adopt(const blocks::Block& block);
+
 /// Keeps the program's handlers and cancellation out of what this thread does for the device (`syscalls::Undisturbed`). Locks for which such threads
 /// wait are held in one only, because a thread that a signal has stopped would keep them.
 class Undisturbed {

@@ -5,9 +5,10 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <initializer_list>
-
 namespace semcache::syscalls {
+
+/// The signals that a thread's own instructions raise, and abort().
+inline constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
 /// Keeps the program from cancelling this thread (pthread_cancel) for a while. The thread is cancelled later, as POSIX permits it.
 class Uncancelled {
@@ -28,7 +29,7 @@ class Undisturbed {
   Undisturbed() noexcept {
     sigset_t others;
     ::sigfillset(&others);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) ::sigdelset(&others, fault);
+    for (const int fault : faults) ::sigdelset(&others, fault);
     ::pthread_sigmask(SIG_BLOCK, &others, &before_);
   }
   ~Undisturbed() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
