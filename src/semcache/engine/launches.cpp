@@ -39,12 +39,11 @@ bool Launches::ready_for_task(QueueIndex queue, const Operand& operand) const no
   // The flags come first: a transfer clears them before it is submitted, and it is noted as a use before they are set again.
   if ((m.flags.load() & (need | Memory::used_in_part)) != need) return false;
   if (!m.part || m.derived || m.space != device_space(s_.queues->device_of(queue))) return false;
-  const Mode mode = mode_of(operand.writable);
-  // An unknown launch that begins from now on finds this launch's pins.
-  const Memory* const all = s_.in_everything(m) ? &s_.everything(m) : nullptr;
-  if (!s_.unknown_use_over(m, s_.last_conflict(m, all, unknown_queue, mode))) return false;
+  // An unknown launch that begins from now on finds this launch's pins. `DeviceState::everything` represents no tile, so the tile's own uses are all.
+  const auto last_conflict = [&](QueueIndex q) { return operand.writable ? m.on(q).last() : m.on(q).write.load(); };
+  if (!s_.unknown_use_over(m, last_conflict(unknown_queue))) return false;
   for (QueueIndex q = 1, end = s_.queues->count(); q < end; ++q) {
-    const std::uint64_t at = s_.last_conflict(m, all, q, mode);
+    const std::uint64_t at = last_conflict(q);
     if (at != 0 && !s_.queues->done(q, at) && !s_.queues->ordered(queue, q, at)) return false;
   }
   return true;

@@ -236,12 +236,8 @@ struct State : base::Uncopied {
   }
   /// Returns the position on queue `q` of the last use of the device memory as a whole with which work of this mode conflicts.
   [[nodiscard]] std::uint64_t last_conflict(const Memory& m, QueueIndex q, Mode mode) const noexcept {
-    return last_conflict(m, in_everything(m) ? &everything(m) : nullptr, q, mode);
-  }
-  /// The same for a caller that looks at many queues. @param all  `everything(m)`, if `in_everything(m)`
-  [[nodiscard]] static std::uint64_t last_conflict(const Memory& m, const Memory* all, QueueIndex q, Mode mode) noexcept {
     const auto last = [&](const Memory& of) { return mode == Mode::writes ? of.on(q).last() : of.on(q).write.load(); };
-    return all == nullptr ? last(m) : std::max(last(m), last(*all));
+    return in_everything(m) ? std::max(last(m), last(everything(m))) : last(m);
   }
   /// Is an unknown use of the memory, at this position of the unknown queue, known to be over?
   /// @param own  a launch of the calling thread whose waits count, too; nullptr: none
