@@ -6,8 +6,12 @@
 #include <semcache/base/types.hpp>
 #include <semcache/platform/per_thread.hpp>
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <string>
+#include <utility>
 
 /// What GPUs carried out, and when, for the timeline (SEMCACHE_TRACE).
 namespace semcache::device {
@@ -33,24 +37,74 @@ class ActivityObserver {
   virtual void lost(std::uint64_t activities) noexcept = 0;
 };
 
+/// Are activities told that are submitted from now on?
+enum class Activities : std::uint8_t { told, left_out };
+
+/// While the object lives, the calling thread is in a callback of the profiler, which is not asked for anything then.
+class InCallback : base::Uncopied {
+ public:
+  InCallback() noexcept { ++of_this_thread(); }
+  ~InCallback() { --of_this_thread(); }
+  [[nodiscard]] static bool here() noexcept { return of_this_thread() > 0; }
+
+ private:
+  struct Depth {
+    int depth = 0;
+  };
+  [[nodiscard]] static int& of_this_thread() noexcept { return platform::per_thread<Depth>().depth; }
+};
+
+/// Turns the telling of activities off and on, because it delays what submits them. Work that shall be told turns it on.
+/// Threads: any.
+class ActivitySwitch : base::Uncopied {
+ public:
+  /// @param set  carries it out; false: that failed. It is called by one thread at a time
+  explicit ActivitySwitch(std::function<bool(Activities)> set) : set_(std::move(set)) {}
+  [[nodiscard]] Activities now() const noexcept { return now_.load(std::memory_order_relaxed); }
+  void turn_off() noexcept;
+  void turn_on() noexcept;
+  /// To be called before work is submitted that shall be told. It waits for nobody: where another thread turns the switch at the time, or in a callback
+  /// of the profiler, the work may be left out.
+  void need() noexcept;
+  /// Returns how often somebody needed activities.
+  [[nodiscard]] std::uint64_t needs() const noexcept { return needs_.load(std::memory_order_relaxed); }
+  /// From now on they count as told, and nothing is carried out: nobody observes, or somebody else does.
+  void reset() noexcept;
+
+ private:
+  const std::function<bool(Activities)> set_;
+  std::mutex mutex_;  ///< held while `set_` is called
+  std::atomic<Activities> now_{Activities::told};
+  std::atomic<std::uint64_t> needs_{0};
+};
+/// The switch of `observe_cuda_activities`. It stays on while nobody observes.
+[[nodiscard]] SEMCACHE_API ActivitySwitch& cuda_activity_switch() noexcept;
+
 /// While the object lives, what the calling thread submits is told with this cause. Causes are known only while the driver is watched
 /// (`watch_cuda_driver`). Objects of a thread are destroyed in the reverse order of their beginnings.
 class ActivityCause : base::Uncopied {
  public:
-  explicit ActivityCause(std::uint32_t cause) noexcept : outer_(of_this_thread()) { of_this_thread() = cause; }
+  /// @param cause  0: none, as where there is no timeline; otherwise it turns the telling on (`ActivitySwitch::need`)
+  explicit ActivityCause(std::uint32_t cause) noexcept : outer_(of_this_thread()) {
+    of_this_thread() = cause;
+    if (cause != 0) cuda_activity_switch().need();
+  }
   ~ActivityCause() { of_this_thread() = outer_; }
+  /// A launch sets this itself, and turns nothing on.
   [[nodiscard]] static std::uint32_t& of_this_thread() noexcept { return platform::per_thread<Innermost>().cause; }
 
  private:
   struct Innermost {
     std::uint32_t cause = 0;
   };
-  std::uint32_t outer_;
+  const std::uint32_t outer_;
 };
 
 /// From now on tells the observer what the GPUs of this process carry out. Only one part of a process can be told; a profiler may be it.
 /// @return an empty text; else the reason why nothing can be told
 [[nodiscard]] SEMCACHE_API std::string observe_cuda_activities(ActivityObserver& observer);
+/// Carries out what `cuda_activity_switch` says. @return false if that failed, or nobody observes
+[[nodiscard]] bool set_cuda_activities(Activities activities) noexcept;
 /// Tells what has ended so far. To be called when the devices have no work under way.
 SEMCACHE_API void flush_cuda_activities() noexcept;
 /// Ends it: the observer is called no more. Does nothing where nobody observes.

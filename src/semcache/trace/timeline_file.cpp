@@ -144,6 +144,7 @@ class Writer {
     j["device_kind"] = facts_.device_kind;
     j["devices"] = facts_.devices;
     j["transfer_times"] = facts_.kernels_run_in_caller || facts_.has_device_times ? "carried out" : "submitted";
+    j["untimed_launches"] = facts_.untimed_launches;
     const auto dropped = log_.dropped();
     for (std::size_t k = 0; k < Span::kinds; ++k) j["dropped"][kind_names[k]] = dropped[k];
     out_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":" + j.dump(-1, ' ', false, Json::error_handler_t::replace) + ",\"traceEvents\":[\n";
@@ -191,6 +192,8 @@ class Writer {
     if (launch) out_ += ",\"queue\":" + std::to_string(s.queue);
     if (on_device) out_ += ",\"stream\":" + std::to_string(s.queue);
     if (const auto submitted = submitted_.find(&s); submitted != submitted_.end()) out_ += ",\"submitted\":" + microseconds(submitted->second);
+    // Few copies lack a device's times: those that were submitted while the profiler was turned on or off.
+    if (is_transfer(s) && facts_.has_device_times && submitted_.count(&s) == 0) out_ += ",\"times\":\"submitted\"";
     if (is_transfer(s)) out_ += ",\"thread\":" + std::to_string(s.thread);
     if (s.site > 0 && s.site <= sites_.size()) out_ += ",\"site\":" + sites_[s.site - 1];
     out_ += "}}";

@@ -55,6 +55,7 @@ class Timeline:
     def finish(self, other):
         self.begin_ns = count(other, "begin_unix_ns")
         self.dropped = {str(k): count(other["dropped"], k) for k in other["dropped"]} if isinstance(other.get("dropped"), dict) else {}
+        self.untimed_launches = count(other, "untimed_launches")
         self.device_kind, self.transfer_times = str(other.get("device_kind", "?")), str(other.get("transfer_times", "?"))
         for lane in self.lanes.values():
             for depth in lane:
@@ -65,7 +66,9 @@ class Timeline:
         """Returns busy time and bytes of each direction, where the times are those of real transfers: {direction: (seconds, bytes)}."""
         if self.transfer_times != "carried out" or self.device_kind == "emulated":
             return {}
-        return {key: (s["us"] * 1e-6, s["bytes"]) for key, s in self.sums.items() if s["us"] > 0 and key in ("h2d", "d2h", "between_devices")}
+        return {
+            key: (s["us"] * 1e-6, s["timed_bytes"]) for key, s in self.sums.items() if s["us"] > 0 and key in ("h2d", "d2h", "between_devices")
+        }
 
     def _event(self, e):
         phase = e["ph"]
@@ -94,9 +97,11 @@ class Timeline:
         """Counts a copy. Returns the kind that is drawn: its direction."""
         source, destination = args.get("from"), args.get("to")
         direction = "inside" if source == destination else direction_of(source, destination)
-        known = self.sums.setdefault(direction, {"bytes": 0, "us": 0.0})
+        known = self.sums.setdefault(direction, {"bytes": 0, "us": 0.0, "timed_bytes": 0})
         known["bytes"] += size
-        known["us"] += duration
+        if args.get("times") != "submitted":
+            known["us"] += duration
+            known["timed_bytes"] += size
         if direction == "inside":
             return direction
         for by, key in ((self.labels, name), (self.sites, site)):
