@@ -22,6 +22,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 using Records = std::map<std::uintptr_t, Block, std::less<>, OwnNodes<std::pair<const std::uintptr_t, Block>>>;
 
 std::atomic<std::size_t> count{0};
+std::atomic<std::uint64_t> changes_of_all{0};  // written under the lock
 Lasting<Records> lasting;
 /// The records, under the lock.
 Records& records() noexcept { return lasting.get(); }
@@ -97,15 +98,26 @@ void* remap(Block block, std::size_t bytes) noexcept {
 
 bool any() noexcept { return count.load(std::memory_order_relaxed) != 0; }
 
+std::uint64_t changes() noexcept { return changes_of_all.load(); }
+
 bool find(const void* address, Block& block) noexcept {
-  if (!any()) return false;
+  Sought sought{address, {}, false};
+  find(&sought, 1);
+  if (sought.found) block = sought.block;
+  return sought.found;
+}
+
+void find(Sought* sought, std::size_t count) noexcept {
+  if (!any()) return;
   const RecordsLock lock(records_mutex);
-  const auto behind = records().upper_bound(number(address));
-  if (behind == records().begin()) return false;
-  const Block& found = std::prev(behind)->second;
-  if (number(address) >= number(found.address) + found.bytes) return false;
-  block = found;
-  return true;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (sought[i].address == nullptr) continue;
+    const auto behind = records().upper_bound(number(sought[i].address));
+    if (behind == records().begin()) continue;
+    const Block& before = std::prev(behind)->second;
+    sought[i].found = number(sought[i].address) < number(before.address) + before.bytes;
+    if (sought[i].found) sought[i].block = before;
+  }
 }
 
 bool take(const void* address, Block& block) noexcept {
@@ -114,6 +126,7 @@ bool take(const void* address, Block& block) noexcept {
   const auto found = records().find(number(address));
   if (found == records().end()) return false;
   block = found->second;
+  ++changes_of_all;
   records().erase(found);
   count.fetch_sub(1, std::memory_order_relaxed);
   return true;
@@ -132,6 +145,7 @@ bool was_adopted(const void* address, std::uint64_t epoch, bool noticed) noexcep
   const RecordsLock lock(records_mutex);
   const auto found = records().find(number(address));
   if (found == records().end() || found->second.stack) return false;
+  ++changes_of_all;
   found->second.adopted_in = epoch;
   found->second.noticed = noticed;
   return true;
@@ -147,6 +161,7 @@ bool are_adopted(const std::byte* const* addresses, std::size_t count, std::uint
 
 void was_released(const void* address) noexcept {
   const RecordsLock lock(records_mutex);
+  ++changes_of_all;
   if (const auto found = records().find(number(address)); found != records().end()) found->second.adopted_in = 0;
 }
 
@@ -163,6 +178,7 @@ void is_used_beyond(const void* address) noexcept {
 void is_stack(const std::byte* first, std::size_t bytes) noexcept {
   if (!any()) return;
   const RecordsLock lock(records_mutex);
+  ++changes_of_all;
   for_each_in(first, bytes, [](Block& b) {
     b.stack = true;
     return false;
@@ -180,6 +196,7 @@ void are_changed(const std::byte* first, std::size_t bytes) noexcept {
 
 bool note(const Block& block) noexcept {
   const RecordsLock lock(records_mutex);
+  ++changes_of_all;
   try {
     const bool added = records().insert_or_assign(number(block.address), block).second;
     if (added) count.fetch_add(1, std::memory_order_relaxed);

@@ -41,6 +41,16 @@ void unmap(const Block& block) noexcept;
 [[nodiscard]] bool any() noexcept;
 /// Finds the block that holds the address.
 [[nodiscard]] bool find(const void* address, Block& block) noexcept;
+struct Sought {
+  const void* address = nullptr;
+  Block block;        ///< that holds the address
+  bool found = false;
+};
+/// Finds several, with one look at the records. @param sought  the ones without an address are not looked for
+void find(Sought* sought, std::size_t count) noexcept;
+/// Counts the changes after which a block may not be adopted that was, or its memory may be another block's. While the number is the same, `find` has
+/// told the truth of that.
+[[nodiscard]] std::uint64_t changes() noexcept;
 /// Finds the block that begins at the address, and strikes it off the records.
 [[nodiscard]] bool take(const void* address, Block& block) noexcept;
 /// Finds an adopted block that overlaps these bytes.

@@ -111,11 +111,14 @@ const void* whole_page_of(const Operand& o) noexcept {
 
 }  // namespace
 
-Places::Places(const Call& call) noexcept : call_(call) {
+Places::Places(const Call& call) noexcept : call_(call), changes_(blocks::changes()), epoch_(runtime::epoch()) {
+  std::array<blocks::Sought, most_operands> sought;
+  for (std::size_t i = 0; i < call.count; ++i) sought[i].address = call.operands[i].empty() ? nullptr : call.operands[i].address;
+  blocks::find(sought.data(), call.count);
   for (std::size_t i = 0; i < call.count; ++i) {
+    if (!sought[i].found) continue;
     const Operand& o = call.operands[i];
-    blocks::Block block;
-    if (o.empty() || !blocks::find(o.address, block)) continue;
+    const blocks::Block& block = sought[i].block;
     const auto begin = reinterpret_cast<std::uintptr_t>(block.address), end = begin + block.bytes;
     const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     const bool stack = block.stack || (here >= begin && here < end);
@@ -198,7 +201,7 @@ bool Places::are_adopted(const Hows& how) const noexcept {
     if (how[i] == How::block) in_blocks[count++] = blocks_[i]->address;
     if (how[i] == How::in_place && !in_place::find(call_.operands[i], range)) return false;
   }
-  return blocks::are_adopted(in_blocks.data(), count, runtime::epoch());
+  return (runtime::epoch() == epoch_ && blocks::changes() == changes_) || blocks::are_adopted(in_blocks.data(), count, runtime::epoch());
 }
 
 Verdict Places::compute(const Routines& routines) {

@@ -7,6 +7,7 @@
 #include "in_place.hpp"
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -48,6 +49,7 @@ class Places {
   /// as a whole, or the whole pages of an adopted range.
   [[nodiscard]] std::pair<const std::byte*, std::size_t> datum_of(std::size_t operand) const noexcept;
   const Call& call_;
+  const std::uint64_t changes_, epoch_;  ///< of the blocks, and of the runtime, before the blocks were found
   std::array<std::optional<blocks::Block>, most_operands> blocks_;  ///< those in which the operands lie
 };
 
