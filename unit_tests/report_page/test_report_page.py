@@ -101,8 +101,8 @@ class Figures(PageTest):
         reports = [self.put(f"r{r}.json", report(rank=r, labels={}, sites={})) for r in (0, 1, 2)]
         without = self.put("t0.json", timeline([launch(0, "a")]))
         self.assertNotIn("have no kernel", text_of(self.make(reports[0], without)))
-        some = [self.put(f"t{r}.json", timeline([launch(0, "a")], rank=r, untimed_launches=12345)) for r in (1, 2)]
-        self.assertIn("24,690 launches have no kernel", text_of(self.make(*reports, without, *some)))
+        some = [self.put(f"t{r}.json", timeline([launch(0, "a")], rank=r, untimed_launches=12345, untimed_us=1500)) for r in (1, 2)]
+        self.assertIn("About 24,690 launches have no kernel: for 3 ms nothing was recorded", text_of(self.make(*reports, without, *some)))
 
     def test_copies_without_the_times_of_a_gpu_say_nothing_of_the_link(self):
         one = report(**advice("redundant", "copy less", bytes=1024, direction="h2d"))
@@ -112,6 +112,7 @@ class Figures(PageTest):
             event["args"]["times"] = "submitted"
         page = self.make(self.put("r.json", one), self.put("t.json", timeline(timed + untimed, device_kind="cuda")))
         self.assertIn("at 976.6 MiB/s", text_of(page))
+        self.assertIn("20 copies are drawn when they were submitted", text_of(page))
 
     def test_the_line_of_a_source(self):
         os.mkdir(self.path("src"))

@@ -77,13 +77,15 @@ TEST(DeviceTimes, WhereCopiesComeBetweenLaunchesTheyStayOn) {
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(t.launch(spell, 1000), spell);
     t.activities.need();
+    t.activities.need_no_more();
   }
   EXPECT_EQ(t.turns, 0);
   t.launch(2 * spell + 1, 1000);
   EXPECT_FALSE(t.tells) << "the copies are over";
   t.activities.need();
   EXPECT_TRUE(t.tells);
-  EXPECT_EQ(t.launch(spell, 1000), spell);
+  EXPECT_EQ(t.launch(3 * spell, 1000), 3 * spell) << "they last while they are needed";
+  t.activities.need_no_more();
 }
 
 TEST(DeviceTimes, AllLaunchesHaveThemIfThatIsAskedFor) {
@@ -112,8 +114,11 @@ TEST(DeviceTimes, AProfilerThatFailsIsAskedAgain) {
   EXPECT_FALSE(t.tells);
   t.works = false;
   t.now += cycle_ns;
-  EXPECT_EQ(t.launch(5, 1000), 0u);
+  const int turns = t.turns;
+  EXPECT_EQ(t.launch(50, 1000), 0u);
+  EXPECT_EQ(t.turns, turns + 1) << "not at each launch";
   t.works = true;
+  t.now += cycle_ns;
   EXPECT_EQ(t.launch(5, 1000), 5u);
 }
 
@@ -142,12 +147,20 @@ TEST(ActivitySwitch, IsTurnedOnByWorkThatNeedsThem) {
   EXPECT_FALSE(p.tells);
   EXPECT_EQ(p.activities.now(), Activities::left_out);
   p.activities.turn_off();
+  EXPECT_GT(p.activities.off_ns(), 0u);
   p.activities.need();
   EXPECT_TRUE(p.tells);
   EXPECT_EQ(p.activities.now(), Activities::told);
   EXPECT_EQ(p.activities.needs(), 1u);
   p.activities.turn_on();
+  p.activities.turn_off();
+  EXPECT_TRUE(p.tells) << "it is needed";
   EXPECT_EQ(p.turns, 2);
+  const std::uint64_t off_ns = p.activities.off_ns();
+  EXPECT_EQ(p.activities.off_ns(), off_ns) << "it is on";
+  p.activities.need_no_more();
+  p.activities.turn_off();
+  EXPECT_FALSE(p.tells);
 }
 
 TEST(ActivitySwitch, IsLeftAloneInACallbackOfTheProfiler) {
@@ -157,6 +170,7 @@ TEST(ActivitySwitch, IsLeftAloneInACallbackOfTheProfiler) {
     const device::InCallback here;
     p.activities.need();
     EXPECT_FALSE(p.tells);
+    p.activities.need_no_more();
   }
   p.activities.need();
   EXPECT_TRUE(p.tells);
@@ -175,6 +189,27 @@ TEST(ActivitySwitch, NobodyWaitsForAnotherThreadThatTurnsIt) {
   done = true;
   other.join();
   EXPECT_EQ(activities.now(), Activities::left_out);
+}
+
+TEST(ActivitySwitch, IsNotTurnedOffBesideWorkThatNeedsThem) {
+  Profiler p;
+  std::atomic<bool> started{false}, done{false};
+  std::thread turning([&] {
+    started = true;
+    while (!done) p.activities.turn_off();
+  });
+  while (!started) std::this_thread::yield();
+  for (int n = 0, on = 0; on < 2000; ++n) {
+    p.activities.need();
+    // It is off only if the other thread was turning it in that moment; from now on it can only be turned on.
+    const bool was_on = p.activities.now() == Activities::told && p.tells;
+    for (int looks = 0; was_on && looks < 20; ++looks) ASSERT_TRUE(p.tells);
+    on += was_on ? 1 : 0;
+    p.activities.need_no_more();
+  }
+  done = true;
+  turning.join();
+  EXPECT_GT(p.turns, 0);
 }
 
 }  // namespace

@@ -384,8 +384,8 @@ TEST(Configuration, AReportNameIsKeptAsWritten) {
   EXPECT_EQ(read({{"SEMCACHE_TRACE", "t-%r.json"}}).trace, "t-%r.json");
   EXPECT_EQ(read({}).trace, "");
   EXPECT_EQ(read({{"SEMCACHE_TRACE_SPANS", "17"}}).trace_spans, 17u);
-  EXPECT_EQ(read({}).trace_kernels, TracedKernels::some);
-  EXPECT_EQ(read({{"SEMCACHE_TRACE_KERNELS", "all"}}).trace_kernels, TracedKernels::all);
+  EXPECT_EQ(read({}).trace_kernels, TracedKernels::all);
+  EXPECT_EQ(read({{"SEMCACHE_TRACE_KERNELS", "some"}}).trace_kernels, TracedKernels::some);
 }
 
 TEST(Configuration, TheRankComesFromTheFirstLauncherThatNamesOne) {

@@ -48,8 +48,8 @@ struct Sought {
 };
 /// Finds several, with one look at the records. @param sought  the ones without an address are not looked for
 void find(Sought* sought, std::size_t count) noexcept;
-/// Counts the changes after which a block may not be adopted that was, or its memory may be another block's. While the number is the same, `find` has
-/// told the truth of that.
+/// Counts the changes of what `are_adopted` looks at. Who reads the number before `find`, and the same number again while it keeps releases out
+/// (`DeviceUse`), need not ask `are_adopted`: the blocks are what `find` has said, or what `was_adopted` has made of them before.
 [[nodiscard]] std::uint64_t changes() noexcept;
 /// Finds the block that begins at the address, and strikes it off the records.
 [[nodiscard]] bool take(const void* address, Block& block) noexcept;

@@ -54,27 +54,35 @@ class InCallback : base::Uncopied {
   [[nodiscard]] static int& of_this_thread() noexcept { return platform::per_thread<Depth>().depth; }
 };
 
-/// Turns the telling of activities off and on, because it delays what submits them. Work that shall be told turns it on.
+/// Turns the telling of activities off and on, because it delays what submits them. Work that shall be told turns it on, and keeps it on.
 /// Threads: any.
 class ActivitySwitch : base::Uncopied {
  public:
   /// @param set  carries it out; false: that failed. It is called by one thread at a time
   explicit ActivitySwitch(std::function<bool(Activities)> set) : set_(std::move(set)) {}
   [[nodiscard]] Activities now() const noexcept { return now_.load(std::memory_order_relaxed); }
+  /// Does nothing while somebody needs activities.
   void turn_off() noexcept;
   void turn_on() noexcept;
-  /// To be called before work is submitted that shall be told. It waits for nobody: where another thread turns the switch at the time, or in a callback
-  /// of the profiler, the work may be left out.
+  /// From now on, and until `need_no_more`, what the calling thread submits shall be told. It waits for nobody: where another thread turns the switch at
+  /// the time, or in a callback of the profiler, the work may be left out.
   void need() noexcept;
+  void need_no_more() noexcept { needed_.fetch_sub(1); }
   /// Returns how often somebody needed activities.
   [[nodiscard]] std::uint64_t needs() const noexcept { return needs_.load(std::memory_order_relaxed); }
+  /// Returns for how long they have been left out so far, all in all.
+  [[nodiscard]] std::uint64_t off_ns() noexcept;
   /// From now on they count as told, and nothing is carried out: nobody observes, or somebody else does.
   void reset() noexcept;
 
  private:
+  void try_to_turn_on() noexcept;
   const std::function<bool(Activities)> set_;
-  std::mutex mutex_;  ///< held while `set_` is called
+  std::mutex mutex_;  ///< held while `set_` is called; guards what follows up to `now_`
+  std::uint64_t off_ns_ = 0, off_since_ns_ = 0;
+  // Who turns it off, and who needs it, write their own word first and then read the other's: one of them sees both.
   std::atomic<Activities> now_{Activities::told};
+  std::atomic<int> needed_{0};
   std::atomic<std::uint64_t> needs_{0};
 };
 /// The switch of `observe_cuda_activities`. It stays on while nobody observes.
@@ -84,12 +92,15 @@ class ActivitySwitch : base::Uncopied {
 /// (`watch_cuda_driver`). Objects of a thread are destroyed in the reverse order of their beginnings.
 class ActivityCause : base::Uncopied {
  public:
-  /// @param cause  0: none, as where there is no timeline; otherwise it turns the telling on (`ActivitySwitch::need`)
-  explicit ActivityCause(std::uint32_t cause) noexcept : outer_(of_this_thread()) {
+  /// @param cause  0: none, as where there is no timeline; otherwise it needs activities (`ActivitySwitch::need`)
+  explicit ActivityCause(std::uint32_t cause) noexcept : outer_(of_this_thread()), cause_(cause) {
     of_this_thread() = cause;
-    if (cause != 0) cuda_activity_switch().need();
+    if (cause_ != 0) cuda_activity_switch().need();
   }
-  ~ActivityCause() { of_this_thread() = outer_; }
+  ~ActivityCause() {
+    if (cause_ != 0) cuda_activity_switch().need_no_more();
+    of_this_thread() = outer_;
+  }
   /// A launch sets this itself, and turns nothing on.
   [[nodiscard]] static std::uint32_t& of_this_thread() noexcept { return platform::per_thread<Innermost>().cause; }
 
@@ -97,7 +108,7 @@ class ActivityCause : base::Uncopied {
   struct Innermost {
     std::uint32_t cause = 0;
   };
-  const std::uint32_t outer_;
+  const std::uint32_t outer_, cause_;
 };
 
 /// From now on tells the observer what the GPUs of this process carry out. Only one part of a process can be told; a profiler may be it.

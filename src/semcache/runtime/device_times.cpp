@@ -48,6 +48,7 @@ void DeviceTimes::begin_spell(std::uint64_t now_ns) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || !is_off()) return;  // another thread has begun it
   switch_.turn_on();
+  if (is_off()) off_until_ns_.store(now_ns + policy::timed_launches::cycle_ns, std::memory_order_relaxed);  // it failed, and is tried again then
   note_spell(now_ns);
 }
 
@@ -70,6 +71,7 @@ void DeviceTimes::end_spell(std::uint64_t now_ns) noexcept {
 void DeviceTimes::finish() noexcept {
   all_.store(true);
   const std::lock_guard lock(mutex_);  // no spell ends or begins any more
+  untimed_ns_ = switch_.off_ns();
   switch_.reset();
 }
 

@@ -34,6 +34,8 @@ class DeviceTimes final : public device::ActivityObserver, base::Uncopied {
   void finish() noexcept;
   /// Returns how many launches were about to be submitted while they had no times.
   [[nodiscard]] std::uint64_t untimed_launches() const noexcept { return untimed_launches_.load(std::memory_order_relaxed); }
+  /// Returns for how long nothing had times. @pre `finish` has been called
+  [[nodiscard]] std::uint64_t untimed_ns() const noexcept { return untimed_ns_; }
 
  private:
   [[nodiscard]] bool is_off() const noexcept { return switch_.now() == device::Activities::left_out; }
@@ -50,6 +52,7 @@ class DeviceTimes final : public device::ActivityObserver, base::Uncopied {
   std::mutex mutex_;  ///< guards what follows
   std::uint64_t spell_began_ns_ = 0;
   std::uint64_t needs_ = 0;  ///< of activities, when the spell began
+  std::uint64_t untimed_ns_ = 0;
 };
 
 }  // namespace semcache::runtime

@@ -145,6 +145,7 @@ class Writer {
     j["devices"] = facts_.devices;
     j["transfer_times"] = facts_.kernels_run_in_caller || facts_.has_device_times ? "carried out" : "submitted";
     j["untimed_launches"] = facts_.untimed_launches;
+    j["untimed_us"] = facts_.untimed_ns / 1000;
     const auto dropped = log_.dropped();
     for (std::size_t k = 0; k < Span::kinds; ++k) j["dropped"][kind_names[k]] = dropped[k];
     out_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":" + j.dump(-1, ' ', false, Json::error_handler_t::replace) + ",\"traceEvents\":[\n";
@@ -192,8 +193,8 @@ class Writer {
     if (launch) out_ += ",\"queue\":" + std::to_string(s.queue);
     if (on_device) out_ += ",\"stream\":" + std::to_string(s.queue);
     if (const auto submitted = submitted_.find(&s); submitted != submitted_.end()) out_ += ",\"submitted\":" + microseconds(submitted->second);
-    // Few copies lack a device's times: those that were submitted while the profiler was turned on or off.
-    if (is_transfer(s) && facts_.has_device_times && submitted_.count(&s) == 0) out_ += ",\"times\":\"submitted\"";
+    const bool by_device = (s.kind == Span::Kind::copy && (s.from != 0 || s.to != 0)) || (s.kind == Span::Kind::fill && s.to != 0);
+    if (by_device && facts_.has_device_times && submitted_.count(&s) == 0) out_ += ",\"times\":\"submitted\"";
     if (is_transfer(s)) out_ += ",\"thread\":" + std::to_string(s.thread);
     if (s.site > 0 && s.site <= sites_.size()) out_ += ",\"site\":" + sites_[s.site - 1];
     out_ += "}}";

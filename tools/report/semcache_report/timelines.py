@@ -35,6 +35,7 @@ class Timeline:
     def __init__(self, path, most_spans):
         self.path, self.process_key = path, None
         self.events = self.malformed = self.spans = self.merged = 0
+        self.untimed_copies = 0
         self.resolution_us = 0.0
         self.end_us = 0.0
         self.lanes, self.names = {}, {}  # by row: name, and spans by depth
@@ -55,7 +56,7 @@ class Timeline:
     def finish(self, other):
         self.begin_ns = count(other, "begin_unix_ns")
         self.dropped = {str(k): count(other["dropped"], k) for k in other["dropped"]} if isinstance(other.get("dropped"), dict) else {}
-        self.untimed_launches = count(other, "untimed_launches")
+        self.untimed_launches, self.untimed_us = count(other, "untimed_launches"), count(other, "untimed_us")
         self.device_kind, self.transfer_times = str(other.get("device_kind", "?")), str(other.get("transfer_times", "?"))
         for lane in self.lanes.values():
             for depth in lane:
@@ -99,7 +100,9 @@ class Timeline:
         direction = "inside" if source == destination else direction_of(source, destination)
         known = self.sums.setdefault(direction, {"bytes": 0, "us": 0.0, "timed_bytes": 0})
         known["bytes"] += size
-        if args.get("times") != "submitted":
+        if args.get("times") == "submitted":
+            self.untimed_copies += 1
+        else:
             known["us"] += duration
             known["timed_bytes"] += size
         if direction == "inside":
