@@ -78,12 +78,12 @@ inline RecordsMutex records_mutex;
 class RecordsLock {
  public:
   explicit RecordsLock(RecordsMutex& mutex) noexcept : mutex_(mutex) {
-    if (signals_blocked == 0) block(SIG_BLOCK, all_but_faults, &before_);
+    if (signals_blocked == 0) syscalls::change_mask(SIG_BLOCK, syscalls::all_but_faults, &before_);
     mutex_.lock();
   }
   ~RecordsLock() {
     mutex_.unlock();
-    if (signals_blocked == 0) block(SIG_SETMASK, before_, nullptr);
+    if (signals_blocked == 0) syscalls::change_mask(SIG_SETMASK, before_, nullptr);
   }
   RecordsLock(const RecordsLock&) = delete;
   RecordsLock& operator=(const RecordsLock&) = delete;
@@ -97,20 +97,9 @@ class RecordsLock {
   };
 
  private:
-  using Signals = std::uint64_t;  // as the kernel has them
-  // Those of faults come as ever, and the C library's own two (cancellation, and setuid in another thread).
-  static constexpr Signals all_but_faults = [] {
-    Signals all = ~Signals{0};
-    for (const int fault : syscalls::faults) all &= ~(Signals{1} << (fault - 1));
-    for (const int own : {32, 33}) all &= ~(Signals{1} << (own - 1));
-    return all;
-  }();
-  static void block(int how, Signals signals, Signals* before) noexcept {
-    (void)::syscall(SYS_rt_sigprocmask, how, &signals, before, sizeof signals);
-  }
   [[gnu::tls_model("initial-exec")]] static inline thread_local int signals_blocked = 0;
   RecordsMutex& mutex_;
-  Signals before_ = 0;
+  syscalls::Signals before_ = 0;
 };
 
 /// Hands out the nodes of one map, from pages of their own. The records' lock is held.

@@ -4,11 +4,29 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <initializer_list>
 
 namespace semcache::syscalls {
 
 /// The signals that a thread's own instructions raise, and abort().
 inline constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+
+using Signals = std::uint64_t;  ///< a set of them, as the kernel has it
+/// Those of faults come as ever, and the C library's own two (cancellation, and setuid in another thread).
+inline constexpr Signals all_but_faults = [] {
+  Signals all = ~Signals{0};
+  for (const int fault : faults) all &= ~(Signals{1} << (fault - 1));
+  for (const int own : {32, 33}) all &= ~(Signals{1} << (own - 1));
+  return all;
+}();
+/// Changes the calling thread's mask as sigprocmask does. It is the system call itself: the C library's function may be interposed.
+inline void change_mask(int how, Signals signals, Signals* before) noexcept {
+  (void)::syscall(SYS_rt_sigprocmask, how, &signals, before, sizeof signals);
+}
 
 /// Keeps the program from cancelling this thread (pthread_cancel) for a while. The thread is cancelled later, as POSIX permits it.
 class Uncancelled {
@@ -26,19 +44,14 @@ class Uncancelled {
 /// needs them, or jump out. The signals come later; those of a fault come as ever.
 class Undisturbed {
  public:
-  Undisturbed() noexcept {
-    sigset_t others;
-    ::sigfillset(&others);
-    for (const int fault : faults) ::sigdelset(&others, fault);
-    ::pthread_sigmask(SIG_BLOCK, &others, &before_);
-  }
-  ~Undisturbed() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Undisturbed() noexcept { change_mask(SIG_BLOCK, all_but_faults, &before_); }
+  ~Undisturbed() { change_mask(SIG_SETMASK, before_, nullptr); }
   Undisturbed(const Undisturbed&) = delete;
   Undisturbed& operator=(const Undisturbed&) = delete;
 
  private:
   Uncancelled uncancelled_;
-  sigset_t before_;
+  Signals before_ = 0;
 };
 
 }  // namespace semcache::syscalls
