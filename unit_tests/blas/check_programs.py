@@ -519,16 +519,20 @@ def wide(c):
 
 def automatic(c):
     """Products begin on the host, and go to the device once that has spent as long as a start takes."""
-    c.script("many_products.py", options=["--emulate"], environment={"OPENBLAS_NUM_THREADS": "1"})
-    *_, report, _ = run([PYTHON, str(HERE / "many_products.py")], ["--emulate"], runner=c.runner)
+    # So many that the host would need much longer than a start (half a second), also on a machine that is faster than any.
+    timed = "import numpy, time; a = numpy.ones((600, 600)); a @ a; begin = time.perf_counter(); a @ a; print(time.perf_counter() - begin)"
+    seconds = float(run([PYTHON, "-c", timed], environment={"OPENBLAS_NUM_THREADS": "1"})[0])
+    count = str(min(1000, max(20, int(1.5 / seconds))))
+    c.script("many_products.py", count, options=["--emulate"], environment={"OPENBLAS_NUM_THREADS": "1"})
+    *_, report, _ = run([PYTHON, str(HERE / "many_products.py"), count], ["--emulate"], {"OPENBLAS_NUM_THREADS": "1"}, c.runner)
     calls = {c["what"]: c["count"] for c in report["library_calls"] if c["what"].startswith("BLAS") and not c["what"].startswith(OF_NUMPY_ITSELF)}
     not_yet = "BLAS dgemm on the host: it has not computed as long yet as a device takes to start"
     c.expect("some calls stayed on the host first", calls.get(not_yet, 0) > 0, True)
     c.expect("some calls came to the device", calls.get(ON_DEVICE, 0) > 0, True)
-    c.expect("calls", sum(calls.values()), 20)
+    c.expect("calls", sum(calls.values()), int(count))
     # Small calls use a result on the device until they have cost as much as its way home. Then it comes in one transfer, and the host computes them.
-    c.script("small_calls_on_result.py", options=["--emulate"], environment={"OPENBLAS_NUM_THREADS": "1"})
-    *_, report, _ = run([PYTHON, str(HERE / "small_calls_on_result.py")], ["--emulate"], runner=c.runner)
+    c.script("small_calls_on_result.py", count, options=["--emulate"], environment={"OPENBLAS_NUM_THREADS": "1"})
+    *_, report, _ = run([PYTHON, str(HERE / "small_calls_on_result.py"), count], ["--emulate"], {"OPENBLAS_NUM_THREADS": "1"}, c.runner)
     calls = {c["what"]: c["count"] for c in report["library_calls"] if c["what"].startswith("BLAS dgemv")}
     c.expect("small calls", calls, {"BLAS dgemv on the device": 8,
                                     "BLAS dgemv on the host: too little work for the bytes that are missing on the device": 92})

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
-"""Products until they are computed by a device, and then many small calls that use the last result."""
+"""COUNT products, the last of which a device computes, and then many small calls that use its result."""
+import sys
+
 import numpy
 
 n = 600
@@ -8,7 +10,7 @@ random = numpy.random.default_rng(4)
 a = random.standard_normal((n, n))
 b = random.standard_normal((n, n))
 v = random.standard_normal(n)
-for _ in range(8):
+for _ in range(int(sys.argv[1]) - 1):
     c = a @ b
     b = c / numpy.abs(c).max()
 c = a @ b
