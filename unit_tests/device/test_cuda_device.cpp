@@ -4,7 +4,6 @@
 
 #include <semcache/device/activities.hpp>
 
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -102,58 +101,6 @@ TEST_F(CudaDevice, TellsWhatItCarriedOutAndWhen) {
   arena.write(0, content);
   device->synchronize_device();
   EXPECT_EQ(observer.told.size(), told) << "nobody observes any more";
-}
-
-/// What was submitted while activities were on is told, though they are turned off before it ends; what is submitted while they are off is not.
-TEST_F(CudaDevice, TellsWhatWasSubmittedWhileActivitiesWereOn) {
-  struct Observer final : ActivityObserver {
-    void carried_out(const DeviceActivity& a) noexcept override {
-      copied += a.kind == DeviceActivity::Kind::copy && a.bytes >= 4096 ? a.bytes : 0;
-      kernels += a.kind == DeviceActivity::Kind::kernel ? 1 : 0;
-    }
-    void lost(std::uint64_t) noexcept override {}
-    std::uint64_t copied = 0;
-    int kernels = 0;
-  } observer;
-  const std::uint64_t bytes = 64U << 20;
-  const Arena arena(*device, 32);
-  auto* const host = static_cast<std::byte*>(std::aligned_alloc(4096, bytes));
-  std::memset(host, 1, bytes);
-  ASSERT_TRUE(device->register_host(host, bytes));
-  const std::string why_not = observe_cuda_activities(observer);
-  if (why_not.empty()) {
-    const auto submit = [&] {
-      device->copy_to_device(arena.queue, arena.base, host, bytes);  // more than a millisecond
-      device->fill(arena.queue, arena.base, 4096, std::array<std::byte, 16>{}.data(), 16);  // a kernel behind it
-    };
-    const auto end = [&] {
-      device->synchronize_device();
-      flush_cuda_activities();
-    };
-    submit();
-    cuda_activity_switch().turn_off();
-    end();
-    EXPECT_EQ(observer.copied, bytes);
-    const int kernels = observer.kernels;
-    EXPECT_GE(kernels, 1);
-    submit();
-    cuda_activity_switch().turn_on();
-    end();
-    EXPECT_EQ(observer.copied, bytes);
-    EXPECT_EQ(observer.kernels, kernels);
-    cuda_activity_switch().turn_off();
-    {
-      const ActivityCause cause(1);
-      submit();
-    }
-    end();
-    EXPECT_EQ(observer.copied, 2 * bytes);
-    EXPECT_EQ(observer.kernels, 2 * kernels);
-    ignore_cuda_activities();
-  }
-  device->unregister_host(host);
-  std::free(host);
-  if (!why_not.empty()) GTEST_SKIP() << why_not;
 }
 
 TEST_F(CudaDevice, RegisteredHostMemoryIsReachedDirectly) {

@@ -86,14 +86,12 @@ function(only_in pattern why)
 endfunction()
 
 # The engine's lock belongs to its transactions. All other locks are held for a few instructions, and nobody waits with them, except that the
-# runtime's start and end, an emulated device's closed pages, CUPTI's records, turning them on and off, and the making of lanes are one thread's at a
-# time.
+# runtime's start and end, an emulated device's closed pages, CUPTI's records and the making of lanes are one thread's at a time.
 only_in("mutex" "a lock beside the engine's must be named in unit_tests/layers, with its reason"
   engine/transaction.hpp
   trace/recorder.hpp trace/recorder.cpp trace/span_log.hpp trace/span_log.cpp trace/detail/symbol.cpp  # tables of names
   runtime/lifetime.cpp runtime/observed_launches.cpp  # start and end; the observer
   tasks/lanes.cpp
-  runtime/device_times.hpp runtime/device_times.cpp device/activities.hpp device/activities.cpp
   device/cuda/activities.cpp device/cuda/cuda_device.cpp device/cuda/driver_watch.cpp device/cuda/kernel_arguments.hpp
   device/emulated/emulated_device.cpp)
 only_in("(all|_)[.]lock[(][)]" "the engine's lock is taken by a Transaction, and looked behind by a Look" engine/transaction.hpp)

@@ -97,13 +97,6 @@ class Figures(PageTest):
         )
         self.assertIn("500 ms of link time at 1.95 KiB/s", text_of(self.make(self.put("r.json", one))))
 
-    def test_launches_without_kernels_are_counted(self):
-        reports = [self.put(f"r{r}.json", report(rank=r, labels={}, sites={})) for r in (0, 1, 2)]
-        without = self.put("t0.json", timeline([launch(0, "a")]))
-        self.assertNotIn("have no kernel", text_of(self.make(reports[0], without)))
-        some = [self.put(f"t{r}.json", timeline([launch(0, "a")], rank=r, untimed_launches=12345, untimed_us=1500)) for r in (1, 2)]
-        self.assertIn("About 24,690 launches have no kernel: for 3 ms nothing was recorded", text_of(self.make(*reports, without, *some)))
-
     def test_copies_without_the_times_of_a_gpu_say_nothing_of_the_link(self):
         one = report(**advice("redundant", "copy less", bytes=1024, direction="h2d"))
         timed = [copy(1000 * i, 1536) for i in range(20)]  # 1.5 us each: 976.56 MiB/s

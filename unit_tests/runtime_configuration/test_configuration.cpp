@@ -64,7 +64,7 @@ constexpr const char* all_names[] = {
     "SEMCACHE_DEVICE", "SEMCACHE_DEVICES",      "SEMCACHE_DEVICE_MEMORY", "SEMCACHE_PROTOCOL",       "SEMCACHE_TRACKER",
     "SEMCACHE_CHECK",  "SEMCACHE_CHECK_WRITES", "SEMCACHE_REPORT",        "SEMCACHE_SNAPSHOT_SHARE", "SEMCACHE_FAULT_TIMEOUT",
     "SEMCACHE_DEVICE_TRACKER", "SEMCACHE_HOST_ADDRESSES", "SEMCACHE_MPI_CUDA", "SEMCACHE_PEER_ACCESS",
-    "SEMCACHE_EMULATED_MACHINE", "SEMCACHE_TRACE", "SEMCACHE_TRACE_KERNELS", "SEMCACHE_TRACE_SPANS"};
+    "SEMCACHE_EMULATED_MACHINE", "SEMCACHE_TRACE", "SEMCACHE_TRACE_SPANS"};
 
 TEST(Configuration, AnEmptyOrBlankVariableIsAnAbsentOne) {
   for (const char* name : all_names) {
@@ -233,7 +233,6 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_CHECK_WRITES", {"yes", "2", "10"}},
       {"SEMCACHE_REPORT", {"%", "report.%", "%d.json", "%P", "%%%", "folder/", "/", "1", "0", "on", "off", "yes", "true"}},
       {"SEMCACHE_TRACE", {"%", "%d.json", "%%%", "folder/", "1", "on", "stdout", "stderr", "-"}},
-      {"SEMCACHE_TRACE_KERNELS", {"none", "1", "All", "some,all"}},
       {"SEMCACHE_TRACE_SPANS", {"0", "-1", "x", "1.5", "100000001", "1K"}},
       {"SEMCACHE_SNAPSHOT_SHARE", {"101", "-1", "25%", "0.25", "x", "18446744073709551641", "184467440737095516160"}},
       {"SEMCACHE_FAULT_TIMEOUT", {"0", "86401", "-60", "1m", "inf", "4294967356", "60s"}},
@@ -384,8 +383,6 @@ TEST(Configuration, AReportNameIsKeptAsWritten) {
   EXPECT_EQ(read({{"SEMCACHE_TRACE", "t-%r.json"}}).trace, "t-%r.json");
   EXPECT_EQ(read({}).trace, "");
   EXPECT_EQ(read({{"SEMCACHE_TRACE_SPANS", "17"}}).trace_spans, 17u);
-  EXPECT_EQ(read({}).trace_kernels, TracedKernels::all);
-  EXPECT_EQ(read({{"SEMCACHE_TRACE_KERNELS", "some"}}).trace_kernels, TracedKernels::some);
 }
 
 TEST(Configuration, TheRankComesFromTheFirstLauncherThatNamesOne) {

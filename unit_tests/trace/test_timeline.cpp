@@ -138,6 +138,25 @@ TEST(Timeline, ACopyHasTheTimesOfTheGpuThatCarriedItOut) {
   EXPECT_EQ(row_of(file, spans[0]), "host to device 0");
 }
 
+TEST(Timeline, ACopyWithoutTheTimesOfAGpuSaysSo) {
+  Recorder recorder(with_spans(100));
+  const auto note = [&](Span::Kind kind, std::uint64_t begin, std::uint8_t to) {
+    Span s = span(kind, begin, begin + 500, 4096, recorder.intern("A"));
+    s.to = to;
+    s.cause = recorder.span_log()->next_cause();
+    recorder.note(s);
+    return s.cause;
+  };
+  recorder.span_log()->add(device_span(DeviceSpan::Kind::copy, 1200, 1400, note(Span::Kind::copy, 1000, 1)));
+  note(Span::Kind::copy, 2000, 1);
+  note(Span::Kind::fill, 3000, 1);
+  note(Span::Kind::fill, 4000, 0);  // of the host's memory, by the host
+  std::map<double, bool> submitted;
+  for (const json& s : spans_of(gpu_timeline(recorder))) submitted[s["ts"]] = s["args"].value("times", "") == "submitted";
+  EXPECT_EQ(submitted, (std::map<double, bool>{{1.2, false}, {2, true}, {3, true}, {4, false}}));
+  for (const json& s : spans_of(timeline(recorder))) EXPECT_EQ(s["args"].count("times"), 0u) << "there are no times of a GPU";
+}
+
 TEST(Timeline, AKernelHasTheNameOfItsLaunchAndARowOfItsDevice) {
   Recorder recorder(with_spans(100));
   SpanLog& log = *recorder.span_log();

@@ -96,7 +96,6 @@ constexpr auto spellings(Protocol) noexcept { return std::array{"write-back", "w
 constexpr auto spellings(engine::PeerAccess) noexcept { return std::array{"auto", "off"}; }
 constexpr auto spellings(TrackerChoice) noexcept { return std::array{"auto", "mprotect", "userfaultfd", "explicit"}; }
 constexpr auto spellings(policy::Spread) noexcept { return std::array{"auto", "always", "never"}; }
-constexpr auto spellings(TracedKernels) noexcept { return std::array{"all", "some"}; }
 constexpr auto spellings(Switch) noexcept { return std::array{"auto", "on", "off"}; }
 
 template <auto field>
@@ -202,7 +201,6 @@ constexpr Variable known_variables[] = {
      "stderr, stdout (or -), or a file name (JSON if it ends in .json) with %p process, %h host, %r MPI rank, %% percent sign",
      &read_report},
     {"SEMCACHE_TRACE", "a file name with %p process, %h host, %r MPI rank, %% percent sign", &read_trace},
-    {"SEMCACHE_TRACE_KERNELS", "all or some", &read_choice<&Configuration::trace_kernels>},
     {"SEMCACHE_TRACE_SPANS", "a whole number from 1 to 100000000",
      [](const Variable& variable, std::string_view text, Configuration& configuration) {
        configuration.trace_spans = bounded_number(variable, text, 1, 100'000'000);

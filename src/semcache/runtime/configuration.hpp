@@ -18,7 +18,6 @@ namespace semcache::runtime {
 enum class DeviceChoice : std::uint8_t { automatic, emulated, cuda };
 using engine::Protocol;
 enum class TrackerChoice : std::uint8_t { automatic, mprotect, userfaultfd, explicit_only };
-enum class TracedKernels : std::uint8_t { all, some };
 /// A choice that may be left to the runtime.
 enum class Switch : std::uint8_t { automatic, on, off };
 
@@ -48,8 +47,6 @@ struct Configuration : engine::Options {
   /// SEMCACHE_TRACE. Empty: no timeline; otherwise a file name as in `report`.
   std::string trace;
   std::uint64_t trace_spans = 262144;  ///< SEMCACHE_TRACE_SPANS=1..100000000: how many spans are kept
-  /// SEMCACHE_TRACE_KERNELS=all|some: for which launches there are a GPU's times. some: not for all where they follow each other closely.
-  TracedKernels trace_kernels = TracedKernels::all;
   /// SEMCACHE_MPI_CUDA=auto|on|off: whether MPI may be given device addresses. auto: for long messages, if the MPI library can
   /// take them.
   Switch mpi_cuda = Switch::automatic;

@@ -170,7 +170,6 @@ void Launch::begin(const char* name, const engine::OperandParts& parts) {
 
 void Launch::has_begun(Runtime& r) noexcept {
   begun_ = true;
-  if (span_.cause != 0 && r.device_times != nullptr) r.device_times->work_follows(span_.begin_ns);
   r.recorder.launch();
   r.engine->launches.kernel_starts();
   ++platform::per_thread<LaunchesOfThread>().not_submitted;

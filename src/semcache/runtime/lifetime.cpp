@@ -162,10 +162,6 @@ void write_reports(Runtime& r) noexcept {
     for (const auto& d : r.engine->state().devices) facts.devices.push_back(d->device->name());
     facts.device_kind = device::to_string(r.engine->state().home().device->kind());
     facts.has_device_times = r.device_times != nullptr;
-    if (facts.has_device_times) {
-      facts.untimed_launches = r.device_times->untimed_launches();
-      facts.untimed_ns = r.device_times->untimed_ns();
-    }
     facts.kernels_run_in_caller = r.engine->state().home().device->kernels_run_in_caller();
     trace::write_timeline(r.recorder, facts, c.trace, c.mpi_rank);
   } catch (const std::exception& e) {

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/device/activities.hpp>
 #include <semcache/engine/engine.hpp>
 #include <semcache/runtime/configuration.hpp>
-#include <semcache/runtime/device_times.hpp>
 #include <semcache/runtime/runtime.hpp>
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct Runtime {
   std::unique_ptr<engine::Surroundings> threads;
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<device::DriverObserver> driver_uses;  ///< nullptr: the driver's calls are not watched
-  std::unique_ptr<DeviceTimes> device_times;  ///< nullptr: there is no timeline, or it has no times of devices
+  std::unique_ptr<device::ActivityObserver> device_times;  ///< nullptr: there is no timeline, or it has no times of devices
   std::atomic<std::uint64_t> faults{0}, fault_ns{0};  ///< see fault_cost()
   std::uintptr_t lowest_address = 0;
   Runtime* ended_before = nullptr;  ///< an earlier runtime that has ended and is kept for arrays that were alive then
@@ -129,7 +129,7 @@ class Call : base::Uncopied {
 /// sets `why_not`.
 [[nodiscard]] std::unique_ptr<device::DriverObserver> start_driver_uses(engine::Engine& engine, std::string& why_not);
 /// Starts to note in the timeline when GPUs carry out kernels and copies. Returns nullptr if it cannot be started, and sets `why_not`.
-[[nodiscard]] std::unique_ptr<DeviceTimes> start_device_times(Runtime& r, std::string& why_not);
+[[nodiscard]] std::unique_ptr<device::ActivityObserver> start_device_times(Runtime& r, std::string& why_not);
 /// Waits for the devices, and for what is still to be noted of their work.
 void finish_device_times(Runtime& r) noexcept;
 /// Returns the live array that holds the address; nullptr if there is none.

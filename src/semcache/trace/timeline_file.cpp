@@ -144,8 +144,6 @@ class Writer {
     j["device_kind"] = facts_.device_kind;
     j["devices"] = facts_.devices;
     j["transfer_times"] = facts_.kernels_run_in_caller || facts_.has_device_times ? "carried out" : "submitted";
-    j["untimed_launches"] = facts_.untimed_launches;
-    j["untimed_us"] = facts_.untimed_ns / 1000;
     const auto dropped = log_.dropped();
     for (std::size_t k = 0; k < Span::kinds; ++k) j["dropped"][kind_names[k]] = dropped[k];
     out_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":" + j.dump(-1, ' ', false, Json::error_handler_t::replace) + ",\"traceEvents\":[\n";

@@ -124,8 +124,6 @@ def _drawn(timelines):
         "spans": sum(n for n, _ in shown),
         "joined": sum(n for _, n in shown),
         "resolution_us": max((t.resolution_us for t in timelines), default=0),
-        "untimed_launches": sum(t.untimed_launches for t in timelines),
-        "untimed_seconds": sum(t.untimed_us for t in timelines) * 1e-6,
         "untimed_copies": sum(t.untimed_copies for t in timelines),
         "submitted": any(t.transfer_times == "submitted" for t in timelines),
     }

@@ -56,7 +56,6 @@ class Timeline:
     def finish(self, other):
         self.begin_ns = count(other, "begin_unix_ns")
         self.dropped = {str(k): count(other["dropped"], k) for k in other["dropped"]} if isinstance(other.get("dropped"), dict) else {}
-        self.untimed_launches, self.untimed_us = count(other, "untimed_launches"), count(other, "untimed_us")
         self.device_kind, self.transfer_times = str(other.get("device_kind", "?")), str(other.get("transfer_times", "?"))
         for lane in self.lanes.values():
             for depth in lane:

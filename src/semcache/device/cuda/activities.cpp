@@ -26,7 +26,7 @@ constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, C
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 constexpr std::size_t kept_causes = std::size_t{1} << 18;
 
-struct Records {
+struct Activities {
   std::mutex mutex;                      ///< held while the observer is called
   ActivityObserver* observer = nullptr;
   std::atomic<bool> observed{false};
@@ -34,8 +34,8 @@ struct Records {
   /// have been submitted.
   std::unique_ptr<std::atomic<std::uint64_t>[]> causes;
 };
-Records& records() {
-  static Records& a = *new Records;  // CUPTI's thread outlives static destructors
+Activities& activities() {
+  static Activities& a = *new Activities;  // CUPTI's thread outlives static destructors
   return a;
 }
 
@@ -44,14 +44,14 @@ std::uint64_t CUPTIAPI steady_ns() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-std::uint32_t cause_of(const Records& a, std::uint32_t correlation) noexcept {
+std::uint32_t cause_of(const Activities& a, std::uint32_t correlation) noexcept {
   const std::uint64_t call_and_cause = a.causes[correlation % kept_causes].load(std::memory_order_relaxed);
   return call_and_cause >> 32 == correlation ? static_cast<std::uint32_t>(call_and_cause) : 0;
 }
 
 /// @tparam Record  one of CUPTI's records, of a version that the records of later ones begin with
 template <class Record>
-DeviceActivity activity_of(const Records& a, const CUpti_Activity* record, DeviceActivity::Kind kind) noexcept {
+DeviceActivity activity_of(const Activities& a, const CUpti_Activity* record, DeviceActivity::Kind kind) noexcept {
   const auto& r = *reinterpret_cast<const Record*>(record);
   DeviceActivity activity{};
   activity.kind = kind;
@@ -68,7 +68,7 @@ DeviceActivity activity_of(const Records& a, const CUpti_Activity* record, Devic
   return activity;
 }
 
-void tell(Records& a, const CUpti_Activity* record) noexcept {
+void tell(Activities& a, const CUpti_Activity* record) noexcept {
   using Kind = DeviceActivity::Kind;
   DeviceActivity activity{};
   switch (record->kind) {
@@ -89,7 +89,7 @@ void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t
 }
 
 void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
-  Records& a = records();
+  Activities& a = activities();
   {
     const std::lock_guard<std::mutex> lock(a.mutex);
     if (a.observer != nullptr) {
@@ -102,13 +102,6 @@ void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t*
   std::free(buffer);
 }
 
-CUptiResult enable_all(const Cupti& c) noexcept {
-  CUptiResult result = CUPTI_SUCCESS;
-  for (const CUpti_ActivityKind kind : kinds) {
-    if (result == CUPTI_SUCCESS) result = c.enable_activity(kind);
-  }
-  return result;
-}
 void disable_all(const Cupti& c) noexcept {
   for (const CUpti_ActivityKind kind : kinds) (void)c.disable_activity(kind);
 }
@@ -116,7 +109,7 @@ void disable_all(const Cupti& c) noexcept {
 }  // namespace
 
 void cuda::note_cause(std::uint32_t correlation) noexcept {
-  Records& a = records();
+  Activities& a = activities();
   const std::uint32_t cause = ActivityCause::of_this_thread();
   if (cause == 0 || !a.observed.load(std::memory_order_acquire)) return;
   a.causes[correlation % kept_causes].store(std::uint64_t{correlation} << 32 | cause, std::memory_order_relaxed);
@@ -126,7 +119,7 @@ std::string observe_cuda_activities(ActivityObserver& observer) {
   if (!cuda::driver_api().failure.empty()) return cuda::driver_api().failure;
   const Cupti& c = cupti();
   if (!c.failure.empty()) return c.failure;
-  Records& a = records();
+  Activities& a = activities();
   {
     const std::lock_guard<std::mutex> lock(a.mutex);
     if (a.causes == nullptr) a.causes.reset(new std::atomic<std::uint64_t>[kept_causes]());  // never freed: a call may be under way
@@ -134,7 +127,9 @@ std::string observe_cuda_activities(ActivityObserver& observer) {
   }
   CUptiResult result = c.register_clock(&steady_ns);
   if (result == CUPTI_SUCCESS) result = c.register_callbacks(&give_buffer, &take_buffer);
-  if (result == CUPTI_SUCCESS) result = enable_all(c);
+  for (const CUpti_ActivityKind kind : kinds) {
+    if (result == CUPTI_SUCCESS) result = c.enable_activity(kind);
+  }
   if (result == CUPTI_SUCCESS) {
     a.observed.store(true);
     return {};
@@ -145,21 +140,13 @@ std::string observe_cuda_activities(ActivityObserver& observer) {
   return "CUPTI refuses it (" + c.text_of(result) + ")";
 }
 
-bool set_cuda_activities(Activities activities) noexcept {
-  if (!records().observed.load()) return false;
-  if (activities == Activities::told && enable_all(cupti()) == CUPTI_SUCCESS) return true;
-  disable_all(cupti());
-  return activities == Activities::left_out;
-}
-
 void flush_cuda_activities() noexcept {
-  if (records().observed.load()) (void)cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (activities().observed.load()) (void)cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
 void ignore_cuda_activities() noexcept {
-  Records& a = records();
+  Activities& a = activities();
   if (!a.observed.exchange(false)) return;
-  cuda_activity_switch().reset();
   disable_all(cupti());
   const std::lock_guard<std::mutex> lock(a.mutex);
   a.observer = nullptr;
@@ -172,7 +159,6 @@ void ignore_cuda_activities() noexcept {
 namespace semcache::device {
 
 std::string observe_cuda_activities(ActivityObserver&) { return "SemCache was built without CUPTI (a part of the CUDA toolkit)"; }
-bool set_cuda_activities(Activities) noexcept { return false; }
 void flush_cuda_activities() noexcept {}
 void ignore_cuda_activities() noexcept {}
 

@@ -16,7 +16,6 @@ int cuda_device_count() noexcept { return 0; }
 std::string watch_cuda_driver(const DriverWatch&) { return "SemCache was built without CUDA"; }
 void unwatch_cuda_driver() noexcept {}
 std::string observe_cuda_activities(ActivityObserver&) { return "SemCache was built without CUDA"; }
-bool set_cuda_activities(Activities) noexcept { return false; }
 void flush_cuda_activities() noexcept {}
 void ignore_cuda_activities() noexcept {}
 std::atomic<unsigned> graphs_being_recorded{0};

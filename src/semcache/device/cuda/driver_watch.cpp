@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/device/cuda/kernel_arguments.hpp>
-#include <semcache/device/activities.hpp>
 #include <semcache/device/device.hpp>
 
 #if __has_include(<cupti.h>) && defined(SEMCACHE_CUPTI_DIRECTORY)
@@ -375,7 +374,6 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
       if (uses_of(w, id, call).shared == nothing) ended_recording();
       return;
     }
-    const InCallback here;
     const cuda::CaptureAllowed allowed;
     w.observer.load()->after(reinterpret_cast<void*>(shared));
     w.under_way.fetch_sub(1);
@@ -388,7 +386,6 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
   const bool ends_stream = id == SEMCACHE_ID(cuStreamDestroy) || id == SEMCACHE_ID(cuStreamDestroy_v2);
   if (own_work == nullptr || (!ends_stream && own_work())) return;
   w.under_way.fetch_add(1);  // from here on the observer cannot be removed
-  const InCallback here;
   try {
     shared = begin(w, w.telling.load() ? w.observer.load() : nullptr, id, call);
   } catch (const std::exception& e) {
