@@ -112,4 +112,13 @@ void switch_protocol_off() {
   setenv("SEMCACHE_PROTOCOL", semcache::runtime::to_string(semcache::runtime::Protocol::off), 1);
 }
 
+void end_runtime_and_trace_the_next(const std::string& file) {
+  semcache::finalize();
+  if (file.empty()) {
+    unsetenv("SEMCACHE_TRACE");
+  } else {
+    setenv("SEMCACHE_TRACE", file.c_str(), 1);
+  }
+}
+
 }  // namespace minife

@@ -44,4 +44,8 @@ class KokkosSession {
 /// @throws std::exception  the user's variables have values that cannot be used; overwriting them would hide that
 void switch_protocol_off();
 
+/// Ends semcache's runtime, whose arrays are no longer used. The next one, which starts at its first use, writes a timeline to this file.
+/// @param file  empty: it writes none
+void end_runtime_and_trace_the_next(const std::string& file);
+
 }  // namespace minife

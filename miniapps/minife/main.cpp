@@ -15,9 +15,11 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace minife {
@@ -58,39 +60,66 @@ Exchange exchange_of(const Parameters& p) {
   return !device_is_emulated() && mpi_takes_device_addresses() ? Exchange::device : Exchange::host;
 }
 
-/// Solves on device 0 and on the device of `request` in turn, and prints how long the iterations take. A first pair, which brings
-/// memory, code and clocks, is not counted.
-void beside_home(const MpiSession& mpi, const Parameters& parameters, const SolveRequest& request) {
-  std::vector<double> home, there, ratio, residuals;
-  for (int pair = -1; pair < parameters.beside_home; ++pair) {
-    std::array<double, 2> seconds{};
+/// One of two ways to solve.
+struct Way {
+  std::string name;
+  std::function<SolveResult()> solve;
+};
+
+/// Solves in two ways in turn, and prints how long the iterations take. A first pair, which brings memory, code and clocks, is not counted.
+void in_turn(const MpiSession& mpi, const Parameters& parameters, int pairs, const std::array<Way, 2>& ways) {
+  std::array<std::vector<double>, 2> seconds;
+  std::vector<double> ratio, residuals;
+  for (int pair = -1; pair < pairs; ++pair) {
+    std::array<double, 2> of_pair{};
     for (const int turn : {0, 1}) {
       const std::size_t which = static_cast<std::size_t>((pair & 1) ^ turn);  // who begins changes from pair to pair
-      SolveRequest r = request;
-      r.device = which == 0 ? 0 : parameters.device;
-      const SolveResult result = solve(parameters.solver, parameters.variant, r);
-      if (result.device != r.device) throw std::logic_error("the arrays are on another device than the one asked for");
+      const SolveResult result = ways[which].solve();
       if (residuals.empty()) residuals = result.residual_history;
-      if (result.residual_history != residuals) {
-        throw std::runtime_error("the residuals of solves on devices 0 and " + std::to_string(parameters.device) + " differ");
-      }
-      seconds[which] = result.cg_seconds;
+      if (result.residual_history != residuals) throw std::runtime_error("the residuals " + ways[0].name + " and " + ways[1].name + " differ");
+      of_pair[which] = result.cg_seconds;
     }
     if (pair < 0) continue;
-    home.push_back(seconds[0]);
-    there.push_back(seconds[1]);
-    ratio.push_back(seconds[1] / seconds[0]);
+    for (const std::size_t which : {0, 1}) seconds[which].push_back(of_pair[which]);
+    ratio.push_back(of_pair[1] / of_pair[0]);
   }
   if (mpi.rank() != 0) return;
-  const auto print = [](const char* what, std::vector<double> v) {
+  const auto print = [](const std::string& what, std::vector<double> v) {
     std::sort(v.begin(), v.end());
-    std::printf("  %-34s %.5f  [%.5f, %.5f]\n", what, v[v.size() / 2], v[v.size() / 4], v[v.size() * 3 / 4]);
+    std::printf("  %-34s %.5f  [%.5f, %.5f]\n", what.c_str(), v[v.size() / 2], v[v.size() / 4], v[v.size() * 3 / 4]);
   };
   std::printf("miniFE %d x %d x %d, variant semcache, %d rank(s), %d pairs: medians and quartiles; the residuals are identical\n",
-              parameters.elements[0], parameters.elements[1], parameters.elements[2], mpi.ranks(), parameters.beside_home);
-  print("iterations on device 0, s", home);
-  print(("iterations on device " + std::to_string(parameters.device) + ", s").c_str(), there);
+              parameters.elements[0], parameters.elements[1], parameters.elements[2], mpi.ranks(), pairs);
+  for (const std::size_t which : {0, 1}) print("iterations " + ways[which].name + ", s", seconds[which]);
   print("ratio", ratio);
+}
+
+/// Compares device 0 with the device of `request`.
+void beside_home(const MpiSession& mpi, const Parameters& parameters, const SolveRequest& request) {
+  const auto on = [&](std::uint32_t device) {
+    return Way{"on device " + std::to_string(device), [&parameters, &request, device] {
+      SolveRequest r = request;
+      r.device = device;
+      SolveResult result = solve(parameters.solver, parameters.variant, r);
+      if (result.device != device) throw std::logic_error("the arrays are on another device than the one asked for");
+      return result;
+    }};
+  };
+  in_turn(mpi, parameters, parameters.beside_home, {on(0), on(parameters.device)});
+}
+
+/// Compares a runtime that writes a timeline with one that does not. Each solve has a runtime of its own, and is the second one in it.
+void beside_trace(const MpiSession& mpi, const Parameters& parameters, const SolveRequest& request) {
+  const std::string file = std::getenv("SEMCACHE_TRACE");
+  const auto with = [&](std::string name, std::string timeline) {
+    return Way{std::move(name), [&parameters, &request, timeline = std::move(timeline)] {
+      end_runtime_and_trace_the_next(timeline);
+      (void)solve(parameters.solver, parameters.variant, request);
+      return solve(parameters.solver, parameters.variant, request);
+    }};
+  };
+  in_turn(mpi, parameters, parameters.beside_trace, {with("without a timeline", ""), with("with a timeline", file)});
+  end_runtime_and_trace_the_next(file);
 }
 
 int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& grid, std::ofstream* report_file) {
@@ -114,6 +143,10 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
   const SolveRequest request{grid, mpi.communicator(), parameters.max_iterations, exchange, parameters.device, progress, inspect};
   if (parameters.beside_home > 0) {
     beside_home(mpi, parameters, request);
+    return verification && !verification->passed ? EXIT_FAILURE : EXIT_SUCCESS;
+  }
+  if (parameters.beside_trace > 0) {
+    beside_trace(mpi, parameters, request);
     return verification && !verification->passed ? EXIT_FAILURE : EXIT_SUCCESS;
   }
   for (int before = 1; before < parameters.solves; ++before) (void)solve(parameters.solver, parameters.variant, request);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 #include <vector>
 
@@ -30,9 +31,18 @@ std::string contradiction(const Parameters& p) {
     return "--devices-per-rank " + std::to_string(p.devices_per_rank) + ": only --solver kernels computes on several devices (asked for: --solver " +
            name_of(p.solver) + "). Choose --solver kernels, or leave --devices-per-rank out.";
   }
-  if (p.beside_home == 0) return {};
-  const std::string pairs = "--beside-home " + std::to_string(p.beside_home);
-  if (p.device == 0) return pairs + " compares device 0 with another one. Name it: --device 1.";
+  if (p.beside_home == 0 && p.beside_trace == 0) return {};
+  if (p.beside_home != 0 && p.beside_trace != 0) return "--beside-home and --beside-trace compare different things. Leave one of them out.";
+  const std::string pairs =
+      p.beside_home != 0 ? "--beside-home " + std::to_string(p.beside_home) : "--beside-trace " + std::to_string(p.beside_trace);
+  if (p.beside_home != 0 && p.device == 0) return pairs + " compares device 0 with another one. Name it: --device 1.";
+  if (p.beside_trace != 0 && (p.variant != Variant::semcache || p.solver != Solver::cg)) {
+    return pairs + " compares --variant semcache with --solver cg, with and without a timeline (asked for: --variant " + name_of(p.variant) +
+           " --solver " + name_of(p.solver) + "). Leave the options out.";
+  }
+  if (const char* const file = std::getenv("SEMCACHE_TRACE"); p.beside_trace != 0 && (file == nullptr || *file == '\0')) {
+    return pairs + " writes timelines, and SEMCACHE_TRACE names no file for them. Set it.";
+  }
   if (p.solves != 1) return pairs + " solves many times itself. Leave --solves out.";
   if (!p.report_file.empty()) return pairs + " prints times of many solves, and a report is of one. Leave --report out.";
   return {};
@@ -120,6 +130,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->capture_default_str();
   app.add_option("--beside-home", p.beside_home,
                  "Solve so many times on device 0 and on --device in turn, and print the ratio of the times")
+      ->check(CLI::Range(1, max_pairs));
+  app.add_option("--beside-trace", p.beside_trace,
+                 "Solve so many times without and with a timeline (SEMCACHE_TRACE) in turn, and print the ratio of the times")
       ->check(CLI::Range(1, max_pairs));
   app.add_option("--solves", p.solves, "Set up and solve so many times. The times are those of the last solve, in which no code runs for the first time; transfers are of all")
       ->check(CLI::Range(1, max_pairs))

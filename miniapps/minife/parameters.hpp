@@ -28,6 +28,7 @@ struct Parameters {
   std::uint32_t device = 0;                 ///< of the process's devices, the one on which variant semcache computes
   int devices_per_rank = 1;                 ///< of each process, with solver kernels
   int beside_home = 0;                      ///< pairs of solves on device 0 and on `device` that are timed; 0: one solve
+  int beside_trace = 0;                     ///< pairs of solves without and with a timeline that are timed; 0: one solve
   int solves = 1;                           ///< of which the last one is timed
   int max_iterations = 200;
   bool verify = false;

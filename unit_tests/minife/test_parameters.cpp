@@ -72,6 +72,25 @@ TEST(CommandLine, OnlyVariantSemcacheComputesElsewhere) {
   EXPECT_EQ(parse({"--solves=3"}).parameters.solves, 3);
 }
 
+TEST(CommandLine, ATimelineIsComparedWhereItHasAFile) {
+  ASSERT_EQ(unsetenv("SEMCACHE_TRACE"), 0);
+  const CommandLine without = parse({"--beside-trace=3"});
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_NE(without.text.find("--beside-trace 3 writes timelines, and SEMCACHE_TRACE names no file"), std::string::npos) << without.text;
+  ASSERT_EQ(setenv("SEMCACHE_TRACE", "t.json", 1), 0);
+  EXPECT_EQ(parse({"--beside-trace=3"}).parameters.beside_trace, 3);
+  for (const std::vector<const char*>& wrong : {std::vector<const char*>{"--beside-trace=0"},
+                                               {"--beside-trace=3", "--variant=manual"},
+                                               {"--beside-trace=3", "--solver=kernels"},
+                                               {"--beside-trace=3", "--report=x.json"},
+                                               {"--beside-trace=3", "--solves=2"},
+                                               {"--beside-trace=3", "--device=1", "--beside-home=3"}}) {
+    EXPECT_EQ(parse(wrong).exit_code, 2) << wrong.back();
+  }
+  EXPECT_FALSE(parse({"--beside-trace=3", "--device=1"}).finished);
+  ASSERT_EQ(unsetenv("SEMCACHE_TRACE"), 0);
+}
+
 TEST(CommandLine, OnlySolverKernelsComputesOnSeveralDevices) {
   EXPECT_EQ(parse({}).parameters.devices_per_rank, 1);
   const CommandLine c = parse({"--solver=kernels", "devices-per-rank=4"});
