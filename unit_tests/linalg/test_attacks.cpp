@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -466,6 +467,43 @@ TEST_F(LinalgAttacks, ThreadsOnNeighbouringColumns) {
         for (std::thread& t : all) t.join();
         for (const double v : c.get()) ASSERT_EQ(v, 31.0 * n);
       }
+    });
+  }
+}
+
+/// Threads that read parts of one matrix, more of them than stay as tiles, with vectors that come and go. What a thread computes in an array of its own
+/// changes what the next round reads there.
+TEST_F(LinalgAttacks, ThreadsWhoseTilesComeAndGo) {
+  for (int devices = 1; devices <= 2; ++devices) {
+    SCOPED_TRACE(devices);
+    on_devices(devices, [&] {
+      constexpr std::int64_t n = 96, most = 16;  // small parts lie in each other seldom, so most have a tile of their own
+      const auto element = [](std::int64_t row, std::int64_t column) { return static_cast<double>(row + 3 * column); };
+      Array<double> a(n * n, Where::host);
+      for (std::int64_t i = 0; i < n * n; ++i) a.data()[i] = element(i % n, i / n);
+      std::vector<std::thread> all;
+      for (unsigned t = 0; t < 4; ++t) {
+        all.emplace_back([&, t] {
+          std::mt19937 random(17 * t + static_cast<unsigned>(devices));
+          const auto below = [&](std::int64_t end) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(end)); };
+          for (int round = 0; round < 150; ++round) {
+            const std::int64_t row = below(n), column = below(n), rows = 1 + below(std::min(n - row, most)), columns = 1 + below(std::min(n - column, most));
+            Array<double> x(columns, Where::host), y(rows, round % 2 == 0 ? Where::host : Where::home);
+            std::fill(x.data(), x.data() + columns, 1.0);
+            y.set(std::vector<double>(static_cast<std::size_t>(rows), 1.0));
+            gemv(Transpose::no, rows, columns, 1.0, a.data() + column * n + row, n, x.data(), 1.0, y.data());
+            scal(rows, 2.0, y.data());
+            std::vector<double> expected;
+            for (std::int64_t i = 0; i < rows; ++i) {
+              double sum = 1;
+              for (std::int64_t j = 0; j < columns; ++j) sum += element(row + i, column + j);
+              expected.push_back(2 * sum);
+            }
+            ASSERT_EQ(y.get(), expected) << "thread " << t << ", round " << round << ": " << rows << " x " << columns << " at " << row << ", " << column;
+          }
+        });
+      }
+      for (std::thread& t : all) t.join();
     });
   }
 }
