@@ -30,7 +30,11 @@ if "silent" not in sys.argv:
     json.dump({"library_calls": [{"what": what, "count": 3}]}, open(report, "w"))
 sys.exit(subprocess.run(sys.argv[3:], env={**os.environ, "UNDER": "1"}).returncode)
 """
-SLEEPS = "import os, sys, time; time.sleep(0.6 if 'UNDER' in os.environ and sys.argv[1] == 'goes' else 0.3)"
+SLEEPS = """
+import os, sys, time
+under = "UNDER" in os.environ
+time.sleep(0.6 if under and sys.argv[1] == "goes" else 600 if not under and sys.argv[1] == "stays-long" else 0.3)
+"""
 
 
 def expect(what, found, expected):
@@ -75,6 +79,16 @@ def main():
             expect(f"{name}: nothing is taken away", all(ours >= 0.3 for ours, _ in found[name]["of_each"]), True)
         expect("calls", [found[name]["calls"] for name in ("offloaded", "on the host", "no BLAS")],
                [{"BLAS dgemm on the device": 3}, {"BLAS dgemm on the host: too little work": 3}, {}])
+        expect("ended", [found[name]["ended"] for name in ("offloaded", "on the host", "no BLAS")], [0, 0, 0])
+        done, found = measure(script, chain, runner, "--pairs", "3", "--n", "--enough", "2", "--program", "long", f"{sleeps} stays-long", "--program",
+                              "short", f"{sleeps} silent")
+        expect("status, stderr", (done.returncode, done.stderr), (0, ""))
+        expect("ended when it has taken twice as long", (found["long"]["ended"], found["short"]["ended"]), (3, 0))
+        for (ours, theirs), start in ((pair, found["start_seconds"]) for pair in found["long"]["of_each"]):
+            expect("half as long at most", abs(theirs - 2 * (ours + start)) < 1e-6, True)
+        expect("it is said", "at most: in 3 pairs" in done.stdout, True)
+        done, _ = measure(script, chain, runner, "--enough", "0.5")
+        expect("a factor below 1", (done.returncode, "--enough 0.5: a factor of at least 1 is needed" in done.stderr), (2, True))
         done, _ = measure(script, chain, runner, "--pairs", "1", "--n", "--program", "fails", "false")
         expect("a program that fails", (done.returncode, "false ended with 1" in done.stderr), (1, True))
     if len(sys.argv) > 3:
