@@ -101,22 +101,21 @@ bool any() noexcept { return count.load(std::memory_order_relaxed) != 0; }
 std::uint64_t changes() noexcept { return changes_of_all.load(); }
 
 bool find(const void* address, Block& block) noexcept {
-  Sought sought{address, {}, false};
-  find(&sought, 1);
-  if (sought.found) block = sought.block;
-  return sought.found;
+  std::optional<Block> found;
+  find(&address, 1, &found);
+  if (found) block = *found;
+  return found.has_value();
 }
 
-void find(Sought* sought, std::size_t count) noexcept {
+void find(const void* const* addresses, std::size_t count, std::optional<Block>* found) noexcept {
   if (!any()) return;
   const RecordsLock lock(records_mutex);
   for (std::size_t i = 0; i < count; ++i) {
-    if (sought[i].address == nullptr) continue;
-    const auto behind = records().upper_bound(number(sought[i].address));
+    if (addresses[i] == nullptr) continue;
+    const auto behind = records().upper_bound(number(addresses[i]));
     if (behind == records().begin()) continue;
     const Block& before = std::prev(behind)->second;
-    sought[i].found = number(sought[i].address) < number(before.address) + before.bytes;
-    if (sought[i].found) sought[i].block = before;
+    if (number(addresses[i]) < number(before.address) + before.bytes) found[i] = before;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 /// Large blocks of the program's heap (class (a) in README.md): pages of our own, with nothing foreign on them. Their records lie elsewhere, in
 /// memory that is mapped for them. Nothing here calls malloc. Threads: any; a forked child may go on.
@@ -41,13 +42,9 @@ void unmap(const Block& block) noexcept;
 [[nodiscard]] bool any() noexcept;
 /// Finds the block that holds the address.
 [[nodiscard]] bool find(const void* address, Block& block) noexcept;
-struct Sought {
-  const void* address = nullptr;
-  Block block;        ///< that holds the address
-  bool found = false;
-};
-/// Finds several, with one look at the records. @param sought  the ones without an address are not looked for
-void find(Sought* sought, std::size_t count) noexcept;
+/// Finds those of several addresses, with one look at the records. @param addresses  null ones are not looked for
+/// @param found  empty before, and where there is no block
+void find(const void* const* addresses, std::size_t count, std::optional<Block>* found) noexcept;
 /// Counts the changes of what `are_adopted` looks at. Who reads the number before `find`, and the same number again while it keeps releases out
 /// (`DeviceUse`), need not ask `are_adopted`: the blocks are what `find` has said, or what `was_adopted` has made of them before.
 [[nodiscard]] std::uint64_t changes() noexcept;

@@ -111,9 +111,9 @@ Verdict compute_on_device(Places& places, const Call& call, const Routines& rout
   }
 }
 
-/// Computes on the device if that pays. Otherwise brings home what the host lacks, and returns why.
+/// Computes on the device if that pays. Otherwise brings home what the host lacks, and returns why. @pre this thread is not cancelled meanwhile
 Verdict try_device(const Call& call, const Routines& routines, Facts facts) noexcept {
-  const Undisturbed undisturbed;  // two system calls, which small calls on the host are spared
+  const SignalsBlocked blocked;  // two system calls, which small calls on the host are spared
   try {
     Places places(call);
     const Verdict verdict = verdict_of(call, places, facts);

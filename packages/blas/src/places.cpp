@@ -112,17 +112,17 @@ const void* whole_page_of(const Operand& o) noexcept {
 }  // namespace
 
 Places::Places(const Call& call) noexcept : call_(call), changes_(blocks::changes()), epoch_(runtime::epoch()) {
-  std::array<blocks::Sought, most_operands> sought;
-  for (std::size_t i = 0; i < call.count; ++i) sought[i].address = call.operands[i].empty() ? nullptr : call.operands[i].address;
-  blocks::find(sought.data(), call.count);
+  std::array<const void*, most_operands> addresses;
+  for (std::size_t i = 0; i < call.count; ++i) addresses[i] = call.operands[i].empty() ? nullptr : call.operands[i].address;
+  blocks::find(addresses.data(), call.count, blocks_.data());
   for (std::size_t i = 0; i < call.count; ++i) {
-    if (!sought[i].found) continue;
+    if (!blocks_[i]) continue;
     const Operand& o = call.operands[i];
-    const blocks::Block& block = sought[i].block;
+    const blocks::Block& block = *blocks_[i];
     const auto begin = reinterpret_cast<std::uintptr_t>(block.address), end = begin + block.bytes;
     const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     const bool stack = block.stack || (here >= begin && here < end);
-    if (!stack && o.end() <= end) blocks_[i] = block;
+    if (stack || o.end() > end) blocks_[i].reset();
   }
   // Operands in one block have one tile.
   for (std::size_t i = 0; i < call.count; ++i) {

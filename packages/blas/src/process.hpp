@@ -39,11 +39,16 @@ void give_up(const char* why) noexcept;
 /// @throws what runtime::adopt throws
 [[nodiscard]] bool adopt(const blocks::Block& block);
 
-/// Keeps the program's handlers and cancellation out of what this thread does for the device (`syscalls::Undisturbed`). Locks for which such threads
-/// wait are held in one only, because a thread that a signal has stopped would keep them.
-class Undisturbed {
-  syscalls::Undisturbed signals_;
+/// Keeps the program's handlers out of what this thread does for the device (`syscalls::SignalsBlocked`). Locks for which such threads wait are held in
+/// one only, because a thread that a signal has stopped would keep them.
+class SignalsBlocked {
+  syscalls::SignalsBlocked blocked_;
   RecordsLock::Blocked known_;
+};
+/// Keeps cancellation out, too.
+class Undisturbed {
+  syscalls::Uncancelled uncancelled_;
+  SignalsBlocked signals_;
 };
 
 /// Held while anything is adopted: two calls may have the same operand, or overlapping ones.

@@ -40,18 +40,23 @@ class Uncancelled {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-/// Keeps the program's signal handlers and cancellation out while the runtime works for this thread: it holds locks, and a handler could read what
-/// needs them, or jump out. The signals come later; those of a fault come as ever.
-class Undisturbed {
+/// Keeps the program's signal handlers out for a while. The signals come later; those of a fault come as ever.
+class SignalsBlocked {
  public:
-  Undisturbed() noexcept { change_mask(SIG_BLOCK, all_but_faults, &before_); }
-  ~Undisturbed() { change_mask(SIG_SETMASK, before_, nullptr); }
-  Undisturbed(const Undisturbed&) = delete;
-  Undisturbed& operator=(const Undisturbed&) = delete;
+  SignalsBlocked() noexcept { change_mask(SIG_BLOCK, all_but_faults, &before_); }
+  ~SignalsBlocked() { change_mask(SIG_SETMASK, before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
  private:
-  Uncancelled uncancelled_;
   Signals before_ = 0;
+};
+
+/// Keeps the program's signal handlers and cancellation out while the runtime works for this thread: it holds locks, and a handler could read what
+/// needs them, or jump out.
+class Undisturbed {
+  Uncancelled uncancelled_;
+  SignalsBlocked signals_blocked_;
 };
 
 }  // namespace semcache::syscalls
