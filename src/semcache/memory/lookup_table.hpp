@@ -24,7 +24,11 @@ class LookupTable : base::Uncopied {
 
   /// @param unit_bytes  a power of two
   LookupTable(std::byte* base, std::uint64_t bytes, std::uint64_t unit_bytes)
-      : base_(base), bytes_(bytes), unit_bytes_(unit_bytes), unit_bits_(static_cast<unsigned>(__builtin_ctzll(unit_bytes))), granules_(bytes / granule_bytes) {
+      : base_(base),
+        bytes_(bytes),
+        unit_bytes_(unit_bytes),
+        unit_bits_(static_cast<unsigned>(__builtin_ctzll(unit_bytes))),
+        granules_(bytes / granule_bytes) {
     // calloc gives zero pages that appear when they are used, so a table for 1 TiB of addresses costs nothing until then.
     table_ = static_cast<std::atomic<std::uintptr_t>*>(std::calloc(granules_ + 1, sizeof(std::uintptr_t)));
     if (table_ == nullptr) throw std::bad_alloc();
