@@ -157,14 +157,17 @@ class Program {
     if (a->kind == Array::Kind::host_alone) a->host = HostMatrix("host alone", rows, columns);
     if (a->kind == Array::Kind::with_mirrors) {
       a->matrix = Matrix(where, rows, columns);
-      a->mirror[0] = Kokkos::create_mirror_view(a->matrix);
-      a->mirror[1] = Kokkos::create_mirror(a->matrix);
-      for (int m : {0, 1}) {
-        a->of_mirror[m] = Content(rows, columns);
-        all_of(a->content).for_each([&](int i, int j) { a->mirror[m](i, j) = 0; });
-      }
+      make_mirrors(*a);
     }
     return a;
+  }
+  static void make_mirrors(Array& a) {
+    a.mirror[0] = Kokkos::create_mirror_view(a.matrix);
+    a.mirror[1] = Kokkos::create_mirror(a.matrix);
+    for (int m : {0, 1}) {
+      a.of_mirror[m] = Content(a.content.rows(), a.content.columns());
+      all_of(a.content).for_each([&](int i, int j) { a.mirror[m](i, j) = 0; });
+    }
   }
   static Rectangle all_of(const Content& c) { return {0, 0, c.rows(), c.columns()}; }
   Rectangle part_of(int rows, int columns) {
@@ -206,8 +209,9 @@ class Program {
   }
 
   void statement() {
-    const int what = below(100);
-    if (what < 18) host_writes();
+    const int what = below(120);
+    if (what >= 100) seldom();
+    else if (what < 18) host_writes();
     else if (what < 30) host_or_kernel_reads();
     else if (what < 48) kernel_writes();
     else if (what < 56) kernel_uses_two_arrays();
@@ -333,6 +337,67 @@ class Program {
           [&](int i, int j) { now.at(i, j) = a.content.at(i, j); });
     }
     a.content = std::move(now);
+  }
+  void seldom() {
+    const int what = below(5);
+    if (what == 0) host_copies_bytes();
+    else if (what == 1) kernel_makes_a_number();
+    else if (what == 2) copies_on_an_instance();
+    else if (what == 3) uses_part_of_a_dual_view();
+    else resizes_a_view();
+  }
+  void host_copies_bytes() {
+    const Side a = some_side(), b = some_side();
+    Content &to = a.content(), &from = b.content();
+    if (a.on_device() || b.on_device() || &to == &from || to.is_empty() || from.is_empty()) return;
+    const int rows = 1 + below(std::min(to.rows(), from.rows())), row = below(to.rows() - rows + 1), column = below(to.columns());
+    a.with_view([&](const auto& x) {
+      b.with_view([&](const auto& y) { std::memcpy(&x(row, column), &y(0, 0), static_cast<std::size_t>(rows) * sizeof(double)); });
+    });
+    for (int i = 0; i < rows; ++i) to.at(row + i, column) = from.at(i, 0);
+  }
+  void kernel_makes_a_number() {
+    Side s{};
+    if (!on_some_device(s)) return;
+    Content& c = s.content();
+    const Rectangle r = part_of(c.rows(), c.columns());
+    const Kokkos::View<double, Device> result(Kokkos::view_alloc(semcache::Space(s.array->device), std::string("result")));
+    Kokkos::parallel_reduce(Range(s.exec(), 0, r.size()), Sum{s.device_view(), r}, result);
+    double sum = -1, should = 0;
+    Kokkos::deep_copy(sum, result);
+    r.for_each([&](int i, int j) { should += c.at(i, j); });
+    if (sum != should) wrong("a number that a kernel has made", sum, should);
+  }
+  void copies_on_an_instance() {
+    const Side a = some_side(), b = some_side();
+    Content &to = a.content(), &from = b.content();
+    if (to.rows() != from.rows() || to.columns() != from.columns() || (!a.on_device() && !b.on_device())) return;
+    const Exec exec = (a.on_device() ? a : b).exec();
+    a.with_view([&](const auto& x) { b.with_view([&](const auto& y) { Kokkos::deep_copy(exec, x, y); }); });
+    exec.fence();
+    all_of(to).for_each([&](int i, int j) { to.at(i, j) = from.at(i, j); });
+  }
+  void uses_part_of_a_dual_view() {
+    const Side s = some_side();
+    Content& c = s.content();
+    if (s.array->kind != Array::Kind::dual || c.is_empty()) return;
+    const int column = below(c.columns()), columns = 1 + below(c.columns() - column);
+    const double value = below(5);
+    const DualMatrix part(s.array->dual, Kokkos::ALL, Between(column, column + columns));
+    for (int j = 0; j < columns; ++j) part.view_host()(0, j) += value;
+    Kokkos::parallel_for(Range(s.exec(), 0, c.rows() * columns), Change{part.view_device(), {0, 0, c.rows(), columns}, 1, value});
+    Rectangle{0, column, c.rows(), columns}.for_each([&](int i, int j) { c.at(i, j) += i == 0 ? 2 * value : value; });
+  }
+  void resizes_a_view() {
+    Array& a = *some_side().array;
+    if (a.kind != Array::Kind::with_mirrors || a.device != 0) return;  // the new one is on device 0
+    const auto [rows, columns] = some_extents();
+    Content now(rows, columns);
+    Kokkos::resize(a.matrix, rows, columns);
+    Rectangle{0, 0, std::min(rows, a.content.rows()), std::min(columns, a.content.columns())}.for_each(
+        [&](int i, int j) { now.at(i, j) = a.content.at(i, j); });
+    a.content = std::move(now);
+    make_mirrors(a);
   }
   void swaps() {
     Array &a = *some_side().array, &b = *some_side().array;
