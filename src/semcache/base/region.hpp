@@ -69,8 +69,7 @@ struct Region {
 /// Do columns of a width, `pitch` apart, lie in the first `size` bytes behind their first byte? Right for all numbers, however large.
 /// @pre columns == 1, or 0 < pitch
 [[nodiscard]] constexpr bool columns_fit(std::uint64_t width, std::uint64_t columns, std::uint64_t pitch, std::uint64_t size) noexcept {
-  std::uint64_t distance = 0;  // from the first column to the last
-  return width <= size && (columns == 1 || (!__builtin_mul_overflow(columns - 1, pitch, &distance) && distance <= size - width));
+  return width <= size && (columns == 1 || (size - width) / pitch >= columns - 1);
 }
 
 /// Adds `next` to a region in front of it where both together are a region: ranges that touch, or columns at one distance. Two ranges

@@ -12,7 +12,7 @@ namespace {
 bool holds(const Memory& tile, const Region& where, std::uint64_t unit) noexcept {
   const Region& l = tile.layout;
   if (where.begin < l.begin || where.end() > l.end()) return false;
-  if (l.is_range()) return where.begin == l.begin || (where.begin - l.begin) % unit == 0;
+  if (l.is_range()) return (where.begin - l.begin) % unit == 0;
   const std::uint64_t row = (where.begin - l.begin) % l.pitch;
   return row % unit == 0 && l.width % unit == 0 && row + where.width <= l.width && (where.is_range() || where.pitch % l.pitch == 0);
 }

@@ -22,13 +22,8 @@ class LookupTable : base::Uncopied {
  public:
   static constexpr std::uint64_t granule_bytes = 2 * 1024 * 1024;
 
-  /// @param unit_bytes  a power of two
   LookupTable(std::byte* base, std::uint64_t bytes, std::uint64_t unit_bytes)
-      : base_(base),
-        bytes_(bytes),
-        unit_bytes_(unit_bytes),
-        unit_bits_(static_cast<unsigned>(__builtin_ctzll(unit_bytes))),
-        granules_(bytes / granule_bytes) {
+      : base_(base), bytes_(bytes), unit_bytes_(unit_bytes), granules_(bytes / granule_bytes) {
     // calloc gives zero pages that appear when they are used, so a table for 1 TiB of addresses costs nothing until then.
     table_ = static_cast<std::atomic<std::uintptr_t>*>(std::calloc(granules_ + 1, sizeof(std::uintptr_t)));
     if (table_ == nullptr) throw std::bad_alloc();
@@ -54,11 +49,11 @@ class LookupTable : base::Uncopied {
     const std::uintptr_t entry = table_[offset / granule_bytes].load(std::memory_order_acquire);
     if ((entry & 1) == 0) {
       const std::uint64_t filled = entry >> address_bits;
-      if (filled != 0 && offset % granule_bytes >> unit_bits_ >= filled) return nullptr;
+      if (filled != 0 && offset % granule_bytes / unit_bytes_ >= filled) return nullptr;
       return reinterpret_cast<Memory*>(entry & address_mask);
     }
     const auto* units = reinterpret_cast<const std::atomic<Memory*>*>(entry & ~std::uintptr_t{1});
-    return units[offset % granule_bytes >> unit_bits_].load(std::memory_order_acquire);
+    return units[offset % granule_bytes / unit_bytes_].load(std::memory_order_acquire);
   }
   /// Returns the memory at `p` or, where there is none, the first one behind it that begins before `end`; nullptr if there is none.
   /// Cost: a step for each granule in between. @pre the table covers `p`
@@ -79,7 +74,6 @@ class LookupTable : base::Uncopied {
   std::byte* base_;
   std::uint64_t bytes_;
   std::uint64_t unit_bytes_;
-  unsigned unit_bits_;  ///< the logarithm of that: each launch looks up its operands, and a division takes long
   std::uint64_t granules_;
   std::atomic<std::uintptr_t>* table_ = nullptr;
 };
