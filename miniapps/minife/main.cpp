@@ -141,12 +141,9 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
     if (parameters.verify) verification = verify(grid, solution, mpi.communicator());
   };
   const SolveRequest request{grid, mpi.communicator(), parameters.max_iterations, exchange, parameters.device, progress, inspect};
-  if (parameters.beside_home > 0) {
-    beside_home(mpi, parameters, request);
-    return verification && !verification->passed ? EXIT_FAILURE : EXIT_SUCCESS;
-  }
-  if (parameters.beside_trace > 0) {
-    beside_trace(mpi, parameters, request);
+  if (parameters.beside_home > 0 || parameters.beside_trace > 0) {
+    const auto compare = parameters.beside_home > 0 ? &beside_home : &beside_trace;
+    compare(mpi, parameters, request);
     return verification && !verification->passed ? EXIT_FAILURE : EXIT_SUCCESS;
   }
   for (int before = 1; before < parameters.solves; ++before) (void)solve(parameters.solver, parameters.variant, request);

@@ -170,6 +170,12 @@ class Program {
     }
   }
   static Rectangle all_of(const Content& c) { return {0, 0, c.rows(), c.columns()}; }
+  /// Returns all columns half of the time.
+  Rectangle some_columns(const Content& c) {
+    if (c.is_empty() || one_in(2)) return all_of(c);
+    const int column = below(c.columns());
+    return {0, column, c.rows(), 1 + below(c.columns() - column)};
+  }
   Rectangle part_of(int rows, int columns) {
     if (rows == 0 || columns == 0 || one_in(3)) return {0, 0, rows, columns};
     const int row = one_in(3) ? 0 : below(rows), column = below(columns);
@@ -274,12 +280,8 @@ class Program {
     const Side a = some_side(), b = some_side();
     Content &to = a.content(), &from = b.content();
     if (to.rows() != from.rows() || to.columns() != from.columns()) return;
-    Rectangle r = all_of(to);
-    const bool all = to.is_empty() || one_in(2);
-    if (!all) {
-      r.column = below(to.columns());
-      r.columns = 1 + below(to.columns() - r.column);
-    }
+    const Rectangle r = some_columns(to);
+    const bool all = r.columns == to.columns();
     const Between columns(r.column, r.column + r.columns);
     a.with_view([&](const auto& x) {
       b.with_view([&](const auto& y) {
@@ -312,12 +314,8 @@ class Program {
     Content& c = s.content();
     if (c.is_empty()) return;
     const double value = below(7);
-    Rectangle r = all_of(c);
-    const bool all = one_in(2);
-    if (!all) {
-      r.column = below(c.columns());
-      r.columns = 1 + below(c.columns() - r.column);
-    }
+    const Rectangle r = some_columns(c);
+    const bool all = r.columns == c.columns();
     s.with_view([&](const auto& v) {
       if (all) Kokkos::deep_copy(v, value);
       else Kokkos::deep_copy(Kokkos::subview(v, Kokkos::ALL, Between(r.column, r.column + r.columns)), value);

@@ -19,7 +19,7 @@ struct TimelineFacts {
   std::vector<std::string> devices;    ///< their names, the first one in front
   std::string device_kind;             ///< "emulated" or "cuda"
   bool kernels_run_in_caller = false;  ///< the span of a launch is that of the kernel, too
-  bool has_device_times = false;       ///< the log has all that the devices carried out (`DeviceSpan`)
+  bool has_device_times = false;       ///< the log has what the devices carried out (`DeviceSpan`)
 };
 
 /// Returns the content of the file. @pre the recorder has a log of spans  @throws std::bad_alloc
