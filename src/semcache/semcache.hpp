@@ -103,8 +103,8 @@ inline void use_devices(std::initializer_list<int> devices) { use_devices(std::v
 /// Returns the number of devices that the runtime uses; 0 if no runtime runs. Starts nothing. Threads: any.
 [[nodiscard]] SEMCACHE_API int device_count() noexcept;
 
-/// Ends the runtime: settles every array, opens all pages, restores signal handlers, joins the runtime's threads and writes the
-/// report. Kokkos::finalize calls it where the Kokkos package is used. Idempotent; the next use starts the runtime again.
+/// Ends the runtime: settles every array, opens all pages, joins the runtime's threads and writes the report. Its SIGSEGV handler stays installed, and
+/// passes every fault to the one that was there before, because a thread may have touched an array just before its pages were opened. Kokkos::finalize calls it where the Kokkos package is used. Idempotent; the next use starts the runtime again.
 /// Threads: any. It waits for the calls, kernels and uses of parts that other threads have under way. Calls that they begin meanwhile wait for
 /// the end, and get the next runtime; if it takes longer than a second, some are let through, because a kernel may wait for a thread of its own
 /// that makes a call. Calls of libraries above (SemCache::linalg, the Kokkos-Kernels TPL) are several such calls: the program ends

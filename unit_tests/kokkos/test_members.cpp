@@ -419,6 +419,32 @@ KOKKOS_TEST(KokkosMembers, RawPointersInContainersAreFound) {
   check_found([](const Vector& x) { return std::map<std::string, double*>{{"x", x.data()}, {"none", nullptr}}; });
 }
 
+/// A View captured by reference, within an object of the heap: the numbers beside it could be sizes of blocks.
+KOKKOS_TEST(KokkosMembers, AViewBetweenNumbersIsFound) {
+  struct Cell {
+    std::size_t front = 0, number;
+    Vector v;
+    std::size_t numbers[128];
+  };
+  for (const std::size_t number : {48, 512}) {
+    for (const std::size_t others : {std::size_t{48}, std::size_t{49}, std::size_t{1000000000}}) {
+      const auto cell = std::make_unique<Cell>();
+      cell->number = number;
+      for (std::size_t& other : cell->numbers) other = others;
+      cell->v = Vector("v", n);
+      const Vector captured = cell->v;
+      const Vector& referred = cell->v;
+      const auto host = Kokkos::create_mirror_view(captured);
+      Kokkos::parallel_for(Range(0, n), [captured](int i) { captured(i) = 1; });
+      for (int i = 0; i < n; ++i) host(i) = i;
+      Kokkos::deep_copy(captured, host);
+      Kokkos::parallel_for(Range(0, n), [&referred](int i) { referred(i) += 1; });
+      Kokkos::deep_copy(host, captured);
+      EXPECT_EQ(host(n - 1), n) << number << ", " << others;
+    }
+  }
+}
+
 /// The launch after a shared_ptr has gained its View is another launch.
 KOKKOS_TEST(KokkosMembers, AViewThatASharedPointerGains) {
   const Vector a("a", n), b("b", n), u("u", n);

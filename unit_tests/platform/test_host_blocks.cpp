@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -59,6 +60,43 @@ TEST_F(HostBlocks, AreFoundFromAnyOfTheirBytes) {
   for (const auto& [block, bytes] : blocks) {
     expect_found(block.get(), bytes);
     if (HasFatalFailure()) return;
+  }
+}
+
+/// A member behind a number that could be the size of a block, and in front of others: it is not taken for free, and the
+/// block is not cut short where one asks for what lies around.
+TEST_F(HostBlocks, AreNotCutShortByNumbersOfTheProgram) {
+  struct Cell {
+    std::size_t before[3], number;
+    std::size_t member[3], numbers[125];
+  };
+  for (const std::size_t number : {32, 33, 48, 49, 64, 512, 513, 1008, 1 << 20}) {
+    for (const std::size_t others : {number, number | 1, std::size_t{1} << 20, std::size_t{1} << 30, std::size_t{1000000000}}) {
+      const auto cell = std::make_unique<Cell>();
+      cell->number = number;
+      for (std::size_t& other : cell->numbers) other = others;
+      EXPECT_FALSE(platform->heap_block(cell->member).leads_nowhere);
+      const Platform::HostBlock block = platform->heap_around(cell->member);
+      SCOPED_TRACE(std::to_string(number) + ", " + std::to_string(others));
+      EXPECT_LE(block.begin, reinterpret_cast<std::uintptr_t>(cell.get()));
+      EXPECT_GE(block.begin + block.bytes, reinterpret_cast<std::uintptr_t>(cell.get() + 1));
+      EXPECT_FALSE(block.leads_nowhere);
+    }
+  }
+}
+
+/// What has been freed leads nowhere, if the library keeps it for later or if it is the last part of the heap.
+TEST_F(HostBlocks, FreeOnesLeadNowhere) {
+  std::mt19937 random(9);
+  for (const std::size_t bytes : {2000, 3000, 20000}) {  // more than what threads keep for themselves
+    std::vector<Block> blocks, used;
+    for (int k = 0; k < 20; ++k) (k % 2 == 0 ? blocks : used).push_back(block_of(bytes, random));
+    std::vector<char*> freed;
+    for (Block& block : blocks) freed.push_back(block.get()), block.reset();
+    for (char* const address : freed) {
+      const Platform::HostBlock block = platform->heap_block(address);
+      EXPECT_TRUE(block.leads_nowhere && block.bytes >= bytes) << bytes;
+    }
   }
 }
 

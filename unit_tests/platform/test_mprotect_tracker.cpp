@@ -315,6 +315,24 @@ TEST_F(MprotectTracker, ALaterHandlerThatStaysIsNotRemovedAndCausesNoLoop) {
   }
 }
 
+/// A fault that the server declines, and that a later handler hands back to ours, is not repeated for ever.
+TEST_F(MprotectTracker, WhatIsDeclinedAndComesBackGoesToTheEarliestHandler) {
+  const Installed earliest(&jump_out);
+  Server server;
+  server.start();
+  auto* const word = const_cast<std::uint64_t*>(server.word(0));
+  {
+    const Installed later(&chain);
+    below_later = later.before;
+    server.tracker().stay_on_top();
+    ASSERT_EQ(::mprotect(word, ToyServer::page, PROT_NONE), 0);  // the server believes that it is open
+    EXPECT_TRUE(faults(word));
+    EXPECT_EQ(seen_address, word);
+    EXPECT_GE(seen_count, 1);
+  }
+  ASSERT_EQ(::mprotect(word, ToyServer::page, PROT_READ | PROT_WRITE), 0);
+}
+
 TEST_F(MprotectTracker, StaysOnTopAndChainsWhatWasInstalledOverIt) {
   const NoAccessPage foreign;
   Server server;

@@ -101,7 +101,8 @@ class Platform {
     bool leads_nowhere = false;  ///< the block is free, or a FILE: pointers in it lead to no array
   };
   /// Returns the block of the heap that begins at the address, with the bytes by which `malloc` has rounded its size up; an empty
-  /// block where none begins there or the heap does not record its blocks.
+  /// block where none begins there or the heap does not record its blocks. Where the address is that of a member within a block, numbers of the program in
+  /// front of it and behind it may be taken for a block's: then the result is less than the block, and `heap_around` covers all of it.
   [[nodiscard]] virtual HostBlock heap_block(const void* /*begin*/) const noexcept { return {}; }
   /// Returns the block of the heap that holds the address. In doubt the result covers neighbouring blocks too; it is never less
   /// than the block.

@@ -157,17 +157,21 @@ class Follower {
     }
     const platform::Platform::HostBlock block = platform.heap_block(pointer(word));
     if (block.leads_nowhere) return;
-    if (block.bytes != 0) return add_block(block.begin, block.bytes, extent_of_container(words, left, block), word, way);
+    if (block.bytes != 0) {
+      const std::size_t extent = extent_of_container(words, left, block);
+      if (extent == 0) follow_behind(block, way);
+      return add_block(block.begin, block.bytes, extent != 0 ? extent : block.bytes, word, way);
+    }
     if (ends_a_block(word) || !certain_) return;
     pending_.push_back({word, way});
   }
 
   /// Returns how many bytes of a heap block a vector or a string uses, as the words after its pointer state. The rest of the
-  /// block may hold words of an earlier owner. Returns the whole block if the words are not those of a vector or a string.
+  /// block may hold words of an earlier owner. Returns 0 if the words are not those of a vector or a string.
   [[nodiscard]] std::size_t extent_of_container(const std::uintptr_t* words, std::size_t left,
                                                 platform::Platform::HostBlock block) const noexcept {
     constexpr std::size_t most_added = 24, longest_short_string = 15;
-    if (left < 3 || words[0] != block.begin || words[1] > words[2]) return block.bytes;
+    if (left < 3 || words[0] != block.begin || words[1] > words[2]) return 0;
     const auto is_extent = [&](std::size_t bytes) { return bytes <= block.bytes && block.bytes - bytes < most_added; };
     if (words[0] <= words[1] && is_extent(words[2] - words[0])) return words[2] - words[0];
     const std::size_t string = words[2] + 1;
@@ -176,7 +180,7 @@ class Follower {
         engine_.state().platform->read(pointer(words[0] + words[1]), &end, 1) && end == 0) {
       return string;
     }
-    return block.bytes;
+    return 0;
   }
 
   /// Returns whether the words are a std::string that holds its characters itself, in two words after its pointer and its length;
@@ -195,6 +199,23 @@ class Follower {
                    "capture the members that the kernel needs, not the object that holds them");
     }
     blocks_.push_back({begin, bytes, {way.position, way.level + 1}, followed});
+  }
+
+  /// Follows the words behind a block loosely as far as another one may cover both: what was taken for a block may be a part of that one, where numbers of
+  /// the program look like the heap's own. An object to which something points is hardly longer than `most_behind`.
+  void follow_behind(platform::Platform::HostBlock block, Way way) {
+    constexpr std::uintptr_t most_behind = 4096;
+    if (!certain_) return;
+    const platform::Platform& platform = *engine_.state().platform;
+    const platform::Platform::HostBlock around = platform.heap_around(pointer(block.begin));
+    const std::uintptr_t begin = block.begin + block.bytes / word_bytes * word_bytes;
+    const std::uintptr_t end = std::min(around.begin + around.bytes, begin + most_behind);
+    if (end <= begin) return;
+    std::vector<std::uintptr_t> behind((end - begin) / word_bytes);
+    if (!platform.read(pointer(begin), behind.data(), behind.size() * word_bytes)) return;
+    for (const std::uintptr_t word : behind) {
+      if (looks_like_pointer(word)) loose_.push_back({word, {way.position, way.level + 1}});
+    }
   }
 
   /// Adds the array into which the pointer points, to whose end it points, or a little in front of which it points, as

@@ -69,7 +69,7 @@ class GnuHeap {
  public:
   explicit GnuHeap(const LinuxPlatform& platform) noexcept : platform_(platform) {}
 
-  /// Returns the block that begins at the address, if there is one.
+  /// Returns the block that begins at the address, if there is one. A member behind a word of the program that looks like a size may be taken for a block.
   [[nodiscard]] Platform::HostBlock block_at(std::uintptr_t begin) const noexcept {
     std::uintptr_t word = 0;
     if (begin % 16 != 0 || !read_word(begin - word_bytes, word) || !SizeWord(word).plausible()) return {};
@@ -112,24 +112,37 @@ class GnuHeap {
 
  private:
   static constexpr std::uintptr_t window = 8192;  // more than a page
+  static constexpr std::uintptr_t front_bytes = 2 * word_bytes;  // the library's own words in front of a block
 
   [[nodiscard]] Platform::HostBlock block_at(std::uintptr_t begin, SizeWord own) const noexcept {
     if (own.has_own_mapping()) return mapped_block(begin, own.bytes);
     const std::uintptr_t end = own.is_of_another_arena() ? end_of_heap_of_thread(begin) : end_of_main_heap(begin);
-    const std::uintptr_t behind = begin + own.bytes;
-    if (end == 0 || behind > end) return {};
-    if (end - behind < 4096 && behind + 16 > end) return {begin, own.bytes - 16, true};  // the last one is free
-    // Several size words that agree in sequence are no accident.
+    const std::uintptr_t limit = end + front_bytes;  // where a block would begin behind the last one
+    if (end == 0 || own.bytes > limit - begin) return {};
+    if (own.bytes == limit - begin) return {begin, end - begin, true};  // the last one is free
+    // Several size words that agree in sequence are no accident. All of them lead to a place within the heap, or exactly to its end, and in front of a
+    // block that follows a free one lies the size of that one.
     bool used = true;
-    std::uintptr_t at = behind, word = 0;
-    for (int k = 0; k < 8 && at < end; ++k) {
-      if (!read_word(at - word_bytes, word)) return {};
-      const SizeWord next(word);
-      if (!next.plausible()) return {};
+    std::uintptr_t at = begin + own.bytes, bytes = own.bytes;
+    for (int k = 0; k < 8 && at != limit; ++k) {
+      std::uintptr_t front[2] = {};
+      if (!platform_.read(pointer(at - front_bytes), front, sizeof front)) return {};
+      const SizeWord next(front[1]);
+      if (!next.plausible() || next.bytes > limit - at || (!next.previous_is_used() && front[0] != bytes)) return {};
       if (k == 0) used = next.previous_is_used();
-      at += next.bytes;
+      bytes = next.bytes;
+      at += bytes;
     }
-    return {begin, own.bytes - word_bytes, !used};
+    return {begin, own.bytes - word_bytes, !used && is_listed(begin)};
+  }
+
+  /// Returns whether the library keeps the block for later. Such blocks form a circular list, in which each knows the next one and the one before; others
+  /// that look free may be words of the program.
+  [[nodiscard]] bool is_listed(std::uintptr_t begin) const noexcept {
+    const std::uintptr_t own = begin - front_bytes;
+    std::uintptr_t next = 0, before = 0, back = 0, forth = 0;
+    return read_word(begin, next) && read_word(begin + word_bytes, before) &&
+           read_word(next + front_bytes + word_bytes, back) && read_word(before + front_bytes, forth) && back == own && forth == own;
   }
 
   [[nodiscard]] bool read_word(std::uintptr_t address, std::uintptr_t& word) const noexcept {

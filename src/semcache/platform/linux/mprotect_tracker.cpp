@@ -42,8 +42,10 @@ Shared shared;
 
 std::uintptr_t page_bytes() noexcept { return static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)); }
 
-/// Decides on a fault that the service declined. The page may be open because another thread's fault opened it.
-Outcome refused(const void* pointer, std::uintptr_t instruction) noexcept {
+/// Decides on a fault that the service declined. The page may be open because another thread's fault opened it. What was refused and came back from
+/// another handler is refused again.
+Outcome refused(const void* pointer, std::uintptr_t instruction, const void* context) noexcept {
+  if (detail::was_passed_on(context)) return Outcome::refuse;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   detail::ThreadState& thread = thread_state();
   const bool again = thread.refused_address == address && thread.refused_instruction == instruction;
@@ -57,12 +59,12 @@ Outcome refused(const void* pointer, std::uintptr_t instruction) noexcept {
 
 /// Resolves a fault in a forked child, where no thread serves. Readable pages hold valid data (I5), so that a write needs only
 /// the permission; the child's memory is its own. Pages that were stale at the fork stay out of reach.
-Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
+Outcome resolve_in_child(void* pointer, const FaultContext& fault, const void* context) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   detail::Mapping mapping;
   if (!detail::find_mapping(address, mapping)) return Outcome::refuse;
   if (!mapping.readable) detail::die_of_touch(detail::By::child, pointer);
-  if (mapping.writable || fault.kind == FaultKind::read) return refused(pointer, fault.instruction);
+  if (mapping.writable || fault.kind == FaultKind::read) return refused(pointer, fault.instruction, context);
   std::uintptr_t begin = round_down(address, page_bytes()), end = begin + page_bytes();
   for (const detail::AddressRange& arena : shared.arenas) {
     if (!arena.contains(address)) continue;
@@ -82,7 +84,7 @@ Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
 Outcome resolve(void* pointer, const void* context) noexcept {
   FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
   fault.thread = static_cast<int>(::syscall(SYS_gettid));
-  if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault);
+  if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault, context);
 
   const detail::ThreadState& thread = thread_state();
   const std::atomic<const void*>* const told = thread.holdings.load(std::memory_order_relaxed);
@@ -96,7 +98,7 @@ Outcome resolve(void* pointer, const void* context) noexcept {
   const Answer answer = shared.desk.post_and_wait(pointer, fault, holdings, patience_s, &detail::mention_long_work);
   if (answer == Answer::in_driver) detail::die_of_touch(detail::By::driver, pointer);
   if (answer == Answer::too_late) detail::die_impatient(pointer, patience_s);
-  if (answer != Answer::served) return refused(pointer, fault.instruction);
+  if (answer != Answer::served) return refused(pointer, fault.instruction, context);
   thread_state().refusals = 0;
   return Outcome::repeat;
 }
@@ -115,10 +117,10 @@ __attribute__((noinline)) void handle_with_room(int signal, siginfo_t* info, voi
   if (detail::is_against_protection(signal, info)) {
     if (shared.contain(info->si_addr)) {
       done = resolve(info->si_addr, context) == Outcome::repeat;
-    } else if (shared.pages.at(reinterpret_cast<std::uintptr_t>(info->si_addr)) == detail::WatchedPages::State::was_watched) {
-      // The page may have been opened, and the watch may have ended, between the access and here.
+    } else if (shared.contained(info->si_addr)) {
+      // The page may have been opened, and the watch or the whole runtime may have ended, between the access and here.
       const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
-      done = refused(info->si_addr, fault.instruction) == Outcome::repeat;
+      done = refused(info->si_addr, fault.instruction, context) == Outcome::repeat;
     } else {
       detail::mention_device_memory(info->si_addr);
     }
@@ -197,15 +199,14 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   owner_ = ::getpid();
   shared.patience_s.store(patience_s_);
   shared.driver.refresh();
-  shared.arenas[0].set(reinterpret_cast<std::uintptr_t>(arena), arena_bytes);
-  shared.arenas[1].set(reinterpret_cast<std::uintptr_t>(second_), second_bytes_);
+  shared.replace_arenas(arena, arena_bytes, second_, second_bytes_);
 
   try {
     detail::install_handler(&handle_fault);
     service_ = detail::start_service_thread("semcache-fault", [this] { serve_faults(); });
   } catch (...) {
     shared.desk.close();
-    detail::remove_handler(&handle_fault);
+    detail::retire_handler();
     shared.taken.store(false);
     throw;
   }
@@ -235,8 +236,7 @@ void MprotectTracker::stop() noexcept {
     shared.desk.close();
     serve_ = nullptr;
   }
-  // The handler is removed last, so that a fault that is already being delivered still meets it.
-  detail::remove_handler(&handle_fault);
+  detail::retire_handler();
   shared.taken.store(false);
 }
 

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <functional>
+#include <iterator>
 #include <string>
 
 /// What those trackers share that have a service thread and a handler of SIGSEGV.
@@ -34,6 +35,8 @@ inline bool is_against_protection(int signal, const siginfo_t* info) noexcept {
 /// State of the one tracker of its kind that is started, for its signal handler. Constant-initialised.
 struct Running {
   AddressRange arenas[2];           ///< the mirrors' arena, and a second one
+  AddressRange former[16];          ///< arenas of trackers that have stopped, the latest ones
+  std::size_t next_former = 0;
   WatchedPages pages;               ///< what is watched besides
   std::atomic<bool> taken{false};   ///< a tracker is started
   std::atomic<bool> forked{false};  ///< this process is a child of the process that has the service thread
@@ -41,6 +44,22 @@ struct Running {
   [[nodiscard]] bool contain(const void* pointer) const noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     return arenas[0].contains(address) || arenas[1].contains(address) || pages.watches(address);
+  }
+  /// Returns whether the address was watched once. A fault that was raised before the end of that may still be on its way to the handler.
+  [[nodiscard]] bool contained(const void* pointer) const noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    for (const AddressRange& arena : former) {
+      if (arena.contains(address)) return true;
+    }
+    return pages.at(address) == WatchedPages::State::was_watched;
+  }
+  void replace_arenas(const std::byte* first, std::uint64_t first_bytes, const std::byte* second, std::uint64_t second_bytes) noexcept {
+    // An arena is known to `contained` before `contain` forgets it.
+    for (const AddressRange& arena : arenas) {
+      if (arena.begin != arena.end) former[next_former++ % std::size(former)].set(arena.begin, arena.end - arena.begin);
+    }
+    arenas[0].set(reinterpret_cast<std::uintptr_t>(first), first_bytes);
+    arenas[1].set(reinterpret_cast<std::uintptr_t>(second), second_bytes);
   }
   /// Marks that a tracker is started. @throws UsageError  another one is started already
   void take(const std::string& kind) {

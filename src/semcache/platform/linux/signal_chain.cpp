@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
 #include <semcache/platform/linux/signal_chain.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/platform.hpp>
@@ -38,7 +39,7 @@ struct sigaction below[most_installations];
 std::atomic<bool> spent[most_installations];  ///< it has SA_RESETHAND, and has been called: SIG_DFL has taken its place
 std::atomic<int> installations{0};
 
-/// The handler that shall stay on top; nullptr: none. Guarded by `Changing`.
+/// The handler of ours that was installed last; nullptr: none. Guarded by `Changing`.
 SignalHandler kept = nullptr;
 
 /// A lock: one thread at a time changes what is installed. It holds the process's number, so that in a forked child a lock that a
@@ -80,15 +81,29 @@ bool is_on_top(SignalHandler handler) noexcept {
   return ::sigaction(SIGSEGV, nullptr, &now) == 0 && is(now, handler);
 }
 
-/// Installs `handler`. @return 0, or an error of the system
-int put_on_top(SignalHandler handler) noexcept {
+/// Installs `handler` over `now`, which is installed. Frameworks install their handler repeatedly, or put back the one that was there before ours: a known
+/// one gets no new level. `Changing` is held. @return 0, or an error of the system; ENOSPC: there is no level left
+int put_over(const struct sigaction& now, SignalHandler handler) noexcept {
+  const int before = installations.load();
+  int level = before;
+  while (level > 0 && !same(below[level - 1], now)) --level;
+  if (level == 0) {
+    if (before == most_installations) return ENOSPC;
+    level = before + 1;
+    below[level - 1] = now;
+  }
+  // Stored before ours can run, because another thread may fault as soon as ours is installed.
+  spent[level - 1].store(false);
+  installations.store(level);
   struct sigaction ours {};
   ours.sa_sigaction = handler;
   // SA_ONSTACK: threads with an alternate stack use it. SA_NODEFER: a chained handler (a crash reporter) that touches
   // a tracked page while it runs is served, and one that jumps out leaves the signal open.
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&ours.sa_mask);
-  return ::sigaction(SIGSEGV, &ours, nullptr) == 0 ? 0 : errno;
+  if (::sigaction(SIGSEGV, &ours, nullptr) == 0) return 0;
+  installations.store(before);
+  return errno;
 }
 
 /// Takes the default action, so that the process ends with the address of the original access.
@@ -122,6 +137,8 @@ bool is_within_handler(const void* context) noexcept {
   return context != nullptr && sigismember(&static_cast<const ucontext_t*>(context)->uc_sigmask, marker) == 1;
 }
 
+bool is_deeper_than(const void* frame) noexcept { return base::number(__builtin_frame_address(0)) < base::number(frame); }
+
 /// The mask under which the kernel would call a handler: the action's, and the signal itself unless SA_NODEFER.
 class CallMask : base::Uncopied {
  public:
@@ -149,24 +166,16 @@ class CallMask : base::Uncopied {
 
 void install_handler(SignalHandler handler) {
   const Changing guard;
-  kept = handler;
-  semcache_debugger_faults_begin();
-  if (is_on_top(handler)) return;
-  const int level = installations.load();
-  if (level == most_installations)
-    throw SystemError("the SIGSEGV handler was installed " + std::to_string(level) +
+  struct sigaction now;
+  int error = ::sigaction(SIGSEGV, nullptr, &now) == 0 ? 0 : errno;
+  if (error == 0 && !is(now, handler)) error = put_over(now, handler);
+  if (error == ENOSPC)
+    throw SystemError("the SIGSEGV handler was installed " + std::to_string(most_installations) +
                       " times over other handlers, each of which stayed; no more can be kept. End SemCache less often, or let the "
                       "program install its handler once");
-  // Stored before ours can run, because another thread may fault as soon as ours is installed.
-  if (::sigaction(SIGSEGV, nullptr, &below[level]) != 0)
-    throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(errno));
-  spent[level].store(false);
-  installations.store(level + 1);
-
-  if (const int error = put_on_top(handler); error != 0) {
-    installations.store(level);
-    throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(error));
-  }
+  if (error != 0) throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(error));
+  kept = handler;
+  semcache_debugger_faults_begin();
 }
 
 Found keep_on_top(SignalHandler handler) noexcept {
@@ -174,18 +183,7 @@ Found keep_on_top(SignalHandler handler) noexcept {
   if (::sigaction(SIGSEGV, nullptr, &now) != 0 || is(now, handler)) return Found::on_top;
   const Changing guard;
   if (kept != handler || ::sigaction(SIGSEGV, nullptr, &now) != 0 || is(now, handler)) return Found::on_top;
-  // Frameworks install their handler repeatedly, or put back the one that was there before ours: a known handler gets no new
-  // level.
-  int level = installations.load();
-  while (level > 0 && !same(below[level - 1], now)) --level;
-  if (level == 0) {
-    level = installations.load() + 1;
-    if (level > most_installations) return Found::given_up;
-    below[level - 1] = now;
-  }
-  spent[level - 1].store(false);
-  installations.store(level);
-  return put_on_top(handler) == 0 ? Found::put_back : Found::given_up;
+  return put_over(now, handler) == 0 ? Found::put_back : Found::given_up;
 }
 
 bool change_below(const struct sigaction* action, struct sigaction* before) noexcept {
@@ -198,28 +196,21 @@ bool change_below(const struct sigaction* action, struct sigaction* before) noex
   return true;
 }
 
-void remove_handler(SignalHandler handler) noexcept {
-  const Changing guard;
-  kept = nullptr;
-  semcache_debugger_faults_end();
-  const int level = installations.load();
-  if (level == 0 || !is_on_top(handler)) return;
-  const struct sigaction now = action_at(level - 1);
-  ::sigaction(SIGSEGV, &now, nullptr);
-  installations.store(level - 1);
+void retire_handler() noexcept { semcache_debugger_faults_end(); }
+
+bool was_passed_on(const void* context) noexcept {
+  // The same context arrives again, further down the stack than where it was handed on: a foreign handler returned it to ours.
+  // (At the same depth it is a new fault, after a handler that jumped out.)
+  const ThreadState::Chained& outer = thread_state().chained;
+  return context != nullptr && context == outer.context && is_deeper_than(outer.frame);
 }
 
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   semcache_debugger_foreign_fault();
   ThreadState& thread = thread_state();
   const ThreadState::Chained outer = thread.chained;
-  // The same context arrives again, further down the stack than where it was handed on: a foreign handler returned it to ours.
-  // (At the same depth it is a new fault, after a handler that jumped out.)
-  const void* const frame = __builtin_frame_address(0);
-  const bool is_deeper = reinterpret_cast<std::uintptr_t>(frame) < reinterpret_cast<std::uintptr_t>(outer.frame);
-  const bool came_back = context != nullptr && context == outer.context && is_deeper;
-  // A handler that was entered before our removal still needs the entry below the first installation.
-  const int level = came_back ? outer.level - 1 : std::max(installations.load() - 1, 0);
+  const bool came_back = was_passed_on(context);
+  const int level = (came_back ? outer.level : installations.load()) - 1;
 
   if (level < 0) return crash(signal, info);
   struct sigaction action = below[level];
@@ -230,9 +221,9 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   // The kernel does not let a real fault be ignored either.
   if (!informed && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return crash(signal, info);
   // The mark alone may be what a handler left behind that unblocked SIGSEGV and jumped out.
-  if (!came_back && !sent && is_deeper && outer.marked && is_within_handler(context)) return crash(signal, info);
+  if (!came_back && !sent && is_deeper_than(outer.frame) && outer.marked && is_within_handler(context)) return crash(signal, info);
   const CallMask mask(action, signal);
-  thread.chained = {context, level, frame, mask.marked()};
+  thread.chained = {context, level, __builtin_frame_address(0), mask.marked()};
   if (informed) action.sa_sigaction(signal, info, context);
   else action.sa_handler(signal);
   thread.chained = outer;

@@ -12,13 +12,13 @@ using SignalHandler = void (*)(int, siginfo_t*, void*);
 /// Installs `handler` over what is installed now. Does nothing if it is on top already. @throws SystemError
 void install_handler(SignalHandler handler);
 
-/// Removes `handler` if it is on top. If another handler was installed over it, ours stays where it is and must go on passing
-/// faults through; a later install puts it on top once more.
-void remove_handler(SignalHandler handler) noexcept;
+/// Tells that no more faults are served. The handler stays where it is, and has to pass on what is not its own: another thread may have faulted before the
+/// last pages were opened, and the kernel looks for a handler only after that, at a time that nothing bounds.
+void retire_handler() noexcept;
 
 enum class Found { on_top, put_back, given_up };
 /// Puts `handler` back on top if another handler was installed over it; ours then chains to that one. Does nothing unless
-/// `handler` is installed and not removed. Not async-signal-safe. Cost: a system call.
+/// `handler` is the one that was installed last. Not async-signal-safe. Cost: a system call.
 /// @return given_up  there is no level left, because too many different handlers were installed over ours
 [[nodiscard]] Found keep_on_top(SignalHandler handler) noexcept;
 
@@ -31,5 +31,8 @@ enum class Found { on_top, put_back, given_up };
 /// mask. SIG_DFL ends the process with the original address when the access is repeated. Where a foreign handler above ours
 /// passed the fault back to ours, the next older handler is called, so that there is no endless loop. Async-signal-safe.
 void pass_on(int signal, siginfo_t* info, void* context) noexcept;
+
+/// Returns whether a foreign handler, to which the thread has passed this fault on, returned it. Async-signal-safe.
+[[nodiscard]] bool was_passed_on(const void* context) noexcept;
 
 }  // namespace semcache::platform::detail

@@ -158,7 +158,7 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   served_.clear();
   service_id_ = 0;
   driver_.refresh();
-  shared.arenas[0].set(reinterpret_cast<std::uintptr_t>(arena), arena_bytes);
+  shared.replace_arenas(arena, arena_bytes, nullptr, 0);
   shared.forked.store(false, std::memory_order_release);
   threads_.clear();
   started_ = true;
@@ -190,7 +190,7 @@ void UserfaultfdTracker::stop() noexcept {
     pages_.stop_watching();
     serve_ = nullptr;
   }
-  detail::remove_handler(&handle_fault);
+  detail::retire_handler();
   shared.taken.store(false);
 }
 
