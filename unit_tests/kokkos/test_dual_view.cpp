@@ -285,6 +285,22 @@ KOKKOS_STOCK_TEST(KokkosDualView, FromItsTwoSides) {
 }
 
 /// Where the source's host side is newer Kokkos copies that.
+/// Newer versions of Kokkos keep an array whose extents stay as they were. (Their DualView then keeps what the host wrote, too.)
+KOKKOS_STOCK_TEST(KokkosDualView, ReallocToTheSameExtentsForgetsTheContent) {
+  Ours dv("dv", 30, 2);
+  for (int round = 1; round <= 3; ++round) {
+    dv.modify_host();
+    dv.view_host()(3, 1) = 5;
+    if (round % 2 == 0) dv.sync_device();
+    dv.realloc(30, 2);
+    EXPECT_EQ(dv.view_host()(3, 1), 0.0);
+    const auto host = Kokkos::create_mirror(dv.view_device());
+    Kokkos::deep_copy(host, dv.view_device());
+    EXPECT_EQ(host(3, 1), 0.0);
+    EXPECT_FALSE(dv.need_sync_host() || dv.need_sync_device());
+  }
+}
+
 KOKKOS_STOCK_TEST(KokkosDualView, CopiedFromTwoArrays) {
   const Matrix d("d", 20, 8);
   Ours from(d, Kokkos::create_mirror_view(d)), to("to", 20, 8);
@@ -318,6 +334,19 @@ KOKKOS_STOCK_TEST(KokkosDualView, OfTwoArraysNeedsModifyAndSync) {
   const auto e = dv.view_device();
   Kokkos::parallel_for("add", Range(0, 1), KOKKOS_LAMBDA(int) { e(2, 2) += 1; });
   EXPECT_EQ(dv.view_host()(2, 2), 7.0);
+}
+
+KOKKOS_STOCK_TEST(KokkosDualView, OfTwoArraysIsReallocatedToTheSameExtents) {
+  const Ours owner("owner", 20, 8);
+  const Matrix alone("alone", 20, 8);
+  for (const Matrix& d : {alone, Matrix(owner.view_device())}) {  // without a host side of its own, and with one
+    Ours dv(d, Kokkos::create_mirror(d));
+    dv.view_host()(1, 1) = 3;
+    dv.modify_host();
+    dv.realloc(20, 8);
+    EXPECT_EQ(dv.view_host()(1, 1), 0.0);
+    EXPECT_FALSE(dv.need_sync_host() || dv.need_sync_device());
+  }
 }
 
 KOKKOS_STOCK_TEST(KokkosDualView, OutlivesEitherSide) {

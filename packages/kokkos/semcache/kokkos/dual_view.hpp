@@ -243,14 +243,19 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
 
   // --- size ---------------------------------------------------------------------------------------------------------
   /// Allocates an array of new extents and discards the content. The optional first argument is that of Kokkos::realloc
-  /// (WithoutInitializing, view_alloc). Other DualViews of the old array keep it.
+  /// (WithoutInitializing, view_alloc). Other DualViews of the old array keep it. Where the extents stay the same, newer versions of
+  /// Kokkos keep the array, and only its content goes.
   template <class... Arguments>
   void realloc(const Arguments&... arguments) {
+    const void* const before = d_view.data();
     if constexpr (starts_with_property<Arguments...>())
       realloc_with(arguments...);
     else
       Kokkos::realloc(d_view, arguments...);
-    renew();
+    const bool may_be_kept = d_view.is_allocated() && have_equal_extents();
+    const bool is_kept = may_be_kept && apart_ && d_view.data() == before;
+    if (is_kept) Kokkos::deep_copy(h_view, d_view);
+    renew(is_kept || (may_be_kept && is_coherent && runtime::are_sides_of_one_array(d_view.data(), h_view.data())));
   }
 
   /// Changes the extents. Elements that exist before and after keep their content.
@@ -322,9 +327,19 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     Kokkos::resize(property, d_view, extents...);
   }
 
-  void renew() {
-    h_view = host_side_of(d_view, announced_);
-    apart_ = is_stock_pair();
+  [[nodiscard]] bool have_equal_extents() const {
+    for (std::size_t r = 0; r < 8; ++r) {
+      if (d_view.extent(r) != h_view.extent(r)) return false;
+    }
+    return true;
+  }
+
+  /// @param has_host_side  the array is the former one, and `h_view` belongs to it
+  void renew(bool has_host_side = false) {
+    if (!has_host_side) {
+      h_view = host_side_of(d_view, announced_);
+      apart_ = is_stock_pair();
+    }
     if (state_)
       state_.clear();
     else
