@@ -326,9 +326,11 @@ TEST_F(MprotectTracker, WhatIsDeclinedAndComesBackGoesToTheEarliestHandler) {
     below_later = later.before;
     server.tracker().stay_on_top();
     ASSERT_EQ(::mprotect(word, ToyServer::page, PROT_NONE), 0);  // the server believes that it is open
-    EXPECT_TRUE(faults(word));
-    EXPECT_EQ(seen_address, word);
-    EXPECT_GE(seen_count, 1);
+    for (int time = 1; time <= 3; ++time) {  // after a handler that jumped out, too
+      EXPECT_TRUE(faults(word));
+      EXPECT_EQ(seen_address, word);
+      EXPECT_EQ(seen_count, 2 * time);  // each of the two counts
+    }
   }
   ASSERT_EQ(::mprotect(word, ToyServer::page, PROT_READ | PROT_WRITE), 0);
 }

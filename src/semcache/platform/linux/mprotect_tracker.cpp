@@ -42,10 +42,10 @@ Shared shared;
 
 std::uintptr_t page_bytes() noexcept { return static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)); }
 
-/// Decides on a fault that the service declined. The page may be open because another thread's fault opened it. What was refused and came back from
-/// another handler is refused again.
-Outcome refused(const void* pointer, std::uintptr_t instruction, const void* context) noexcept {
-  if (detail::was_passed_on(context)) return Outcome::refuse;
+/// Decides on a fault that the service declined. The page may be open because another thread's fault opened it.
+/// @param came_back  it was refused before, and another handler returned it
+Outcome refused(const void* pointer, std::uintptr_t instruction, bool came_back) noexcept {
+  if (came_back) return Outcome::refuse;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   detail::ThreadState& thread = thread_state();
   const bool again = thread.refused_address == address && thread.refused_instruction == instruction;
@@ -59,12 +59,12 @@ Outcome refused(const void* pointer, std::uintptr_t instruction, const void* con
 
 /// Resolves a fault in a forked child, where no thread serves. Readable pages hold valid data (I5), so that a write needs only
 /// the permission; the child's memory is its own. Pages that were stale at the fork stay out of reach.
-Outcome resolve_in_child(void* pointer, const FaultContext& fault, const void* context) noexcept {
+Outcome resolve_in_child(void* pointer, const FaultContext& fault, bool came_back) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   detail::Mapping mapping;
   if (!detail::find_mapping(address, mapping)) return Outcome::refuse;
   if (!mapping.readable) detail::die_of_touch(detail::By::child, pointer);
-  if (mapping.writable || fault.kind == FaultKind::read) return refused(pointer, fault.instruction, context);
+  if (mapping.writable || fault.kind == FaultKind::read) return refused(pointer, fault.instruction, came_back);
   std::uintptr_t begin = round_down(address, page_bytes()), end = begin + page_bytes();
   for (const detail::AddressRange& arena : shared.arenas) {
     if (!arena.contains(address)) continue;
@@ -81,10 +81,10 @@ Outcome resolve_in_child(void* pointer, const FaultContext& fault, const void* c
   return Outcome::repeat;
 }
 
-Outcome resolve(void* pointer, const void* context) noexcept {
+Outcome resolve(void* pointer, const void* context, bool came_back) noexcept {
   FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
   fault.thread = static_cast<int>(::syscall(SYS_gettid));
-  if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault, context);
+  if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault, came_back);
 
   const detail::ThreadState& thread = thread_state();
   const std::atomic<const void*>* const told = thread.holdings.load(std::memory_order_relaxed);
@@ -98,7 +98,7 @@ Outcome resolve(void* pointer, const void* context) noexcept {
   const Answer answer = shared.desk.post_and_wait(pointer, fault, holdings, patience_s, &detail::mention_long_work);
   if (answer == Answer::in_driver) detail::die_of_touch(detail::By::driver, pointer);
   if (answer == Answer::too_late) detail::die_impatient(pointer, patience_s);
-  if (answer != Answer::served) return refused(pointer, fault.instruction, context);
+  if (answer != Answer::served) return refused(pointer, fault.instruction, came_back);
   thread_state().refusals = 0;
   return Outcome::repeat;
 }
@@ -113,14 +113,15 @@ constexpr std::size_t least_room = 8192;
 /// Handles the fault without allocation or lock, and preserves errno.
 __attribute__((noinline)) void handle_with_room(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
+  const bool came_back = detail::was_passed_on(context, __builtin_frame_address(0));
   bool done = false;
   if (detail::is_against_protection(signal, info)) {
     if (shared.contain(info->si_addr)) {
-      done = resolve(info->si_addr, context) == Outcome::repeat;
+      done = resolve(info->si_addr, context, came_back) == Outcome::repeat;
     } else if (shared.contained(info->si_addr)) {
       // The page may have been opened, and the watch or the whole runtime may have ended, between the access and here.
       const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
-      done = refused(info->si_addr, fault.instruction, context) == Outcome::repeat;
+      done = refused(info->si_addr, fault.instruction, came_back) == Outcome::repeat;
     } else {
       detail::mention_device_memory(info->si_addr);
     }

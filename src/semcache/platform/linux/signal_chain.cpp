@@ -137,8 +137,6 @@ bool is_within_handler(const void* context) noexcept {
   return context != nullptr && sigismember(&static_cast<const ucontext_t*>(context)->uc_sigmask, marker) == 1;
 }
 
-bool is_deeper_than(const void* frame) noexcept { return base::number(__builtin_frame_address(0)) < base::number(frame); }
-
 /// The mask under which the kernel would call a handler: the action's, and the signal itself unless SA_NODEFER.
 class CallMask : base::Uncopied {
  public:
@@ -198,18 +196,20 @@ bool change_below(const struct sigaction* action, struct sigaction* before) noex
 
 void retire_handler() noexcept { semcache_debugger_faults_end(); }
 
-bool was_passed_on(const void* context) noexcept {
-  // The same context arrives again, further down the stack than where it was handed on: a foreign handler returned it to ours.
-  // (At the same depth it is a new fault, after a handler that jumped out.)
+bool was_passed_on(const void* context, const void* handlers_frame) noexcept {
   const ThreadState::Chained& outer = thread_state().chained;
-  return context != nullptr && context == outer.context && is_deeper_than(outer.frame);
+  return context != nullptr && context == outer.context && base::number(handlers_frame) < base::number(outer.frame);
 }
 
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   semcache_debugger_foreign_fault();
   ThreadState& thread = thread_state();
   const ThreadState::Chained outer = thread.chained;
-  const bool came_back = was_passed_on(context);
+  // The same context arrives again, further down the stack than where it was handed on: a foreign handler returned it to ours.
+  // (At the same depth it is a new fault, after a handler that jumped out.)
+  const void* const frame = __builtin_frame_address(0);
+  const bool is_deeper = base::number(frame) < base::number(outer.frame);
+  const bool came_back = context != nullptr && context == outer.context && is_deeper;
   const int level = (came_back ? outer.level : installations.load()) - 1;
 
   if (level < 0) return crash(signal, info);
@@ -221,9 +221,9 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   // The kernel does not let a real fault be ignored either.
   if (!informed && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return crash(signal, info);
   // The mark alone may be what a handler left behind that unblocked SIGSEGV and jumped out.
-  if (!came_back && !sent && is_deeper_than(outer.frame) && outer.marked && is_within_handler(context)) return crash(signal, info);
+  if (!came_back && !sent && is_deeper && outer.marked && is_within_handler(context)) return crash(signal, info);
   const CallMask mask(action, signal);
-  thread.chained = {context, level, __builtin_frame_address(0), mask.marked()};
+  thread.chained = {context, level, frame, mask.marked()};
   if (informed) action.sa_sigaction(signal, info, context);
   else action.sa_handler(signal);
   thread.chained = outer;

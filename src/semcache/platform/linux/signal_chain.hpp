@@ -33,6 +33,8 @@ enum class Found { on_top, put_back, given_up };
 void pass_on(int signal, siginfo_t* info, void* context) noexcept;
 
 /// Returns whether a foreign handler, to which the thread has passed this fault on, returned it. Async-signal-safe.
-[[nodiscard]] bool was_passed_on(const void* context) noexcept;
+/// @param handlers_frame  the frame of the function of ours that calls `pass_on`: a later fault at the same depth, after a handler that jumped out, is
+///                        another one although its context has the same address
+[[nodiscard]] bool was_passed_on(const void* context, const void* handlers_frame) noexcept;
 
 }  // namespace semcache::platform::detail
